@@ -1,0 +1,66 @@
+# Two commands set everything up by themselves, in .venv:
+#
+#   make demo    compose a list of releases, compare the theorems, draw the privacy region
+#   make test    everything that CI runs: lint, types, layers, tests, doctests
+#
+# Further: make test-slow, make benchmark, make format, make lock, make clean.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint test-slow benchmark format lock clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/demo.stamp
+	@$(BIN)/quaestor demo
+
+test: lint
+	@$(BIN)/python -m pytest -m "not slow"
+
+lint: $(VENV)/test.stamp
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+test-slow: $(VENV)/test.stamp
+	@$(BIN)/python -m pytest -m slow
+
+benchmark: $(VENV)/benchmark.stamp
+	@$(BIN)/python -m benchmarks
+
+format: $(VENV)/test.stamp
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+# One environment for all. A stamp is as new as the lock file whose packages it stands for, so that
+# a second run installs nothing.
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Python 3.11 or newer is needed; say which:  make PYTHON=/path/to/python3.11 ..." >&2; \
+	    exit 1; }
+	@echo "Making the environment $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/%.stamp: requirements/%.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Installing requirements/$*.lock (once) ..."
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r $<
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps \
+	  --no-build-isolation --editable .
+	@touch $@
+
+# Names, versions and hashes only. Needs uv (pip install uv).
+lock:
+	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
+	  --extra plot --group build --output-file requirements/demo.lock --quiet
+	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
+	  --extra plot --group test --constraint requirements/demo.lock \
+	  --output-file requirements/test.lock --quiet
+	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
+	  --group benchmark --constraint requirements/test.lock \
+	  --output-file requirements/benchmark.lock --quiet

@@ -1,0 +1,1 @@
+"""Speed and tightness beside peers, measured in one run: ``make benchmark``."""

@@ -1,0 +1,57 @@
+"""Quaestor: exactly how much privacy is lost when many private answers are given.
+
+>>> import quaestor as q
+>>> spent = q.compose(q.ApproxDP(epsilon=0.1, delta=1e-8) * 30)
+>>> spent.epsilon(delta=1e-6)
+2.3693499904651665
+>>> spent.epsilon_bounds(delta=1e-6).width < 1e-15
+True
+"""
+
+from __future__ import annotations
+
+from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.calibrate import calibrate, calibrate_bounds, largest_count
+from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.explain import Explanation, ExplanationRow
+from quaestor.accounting.expressions import parse_release
+from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
+from quaestor.accounting.releases.codec import release_from_json
+from quaestor.accounting.tradeoff import Tradeoff, Vertex
+from quaestor.errors import (
+    InvalidExpression,
+    InvalidParameter,
+    MissingExtra,
+    NotYetTight,
+    QuaestorError,
+    TargetOutOfReach,
+    TheoremDoesNotApply,
+)
+
+__all__ = [
+    "ApproxDP",
+    "Bounds",
+    "Composition",
+    "Explanation",
+    "ExplanationRow",
+    "InvalidExpression",
+    "InvalidParameter",
+    "MissingExtra",
+    "NotYetTight",
+    "PureDP",
+    "QuaestorError",
+    "Release",
+    "Repeated",
+    "TargetOutOfReach",
+    "TheoremDoesNotApply",
+    "Tradeoff",
+    "Vertex",
+    "calibrate",
+    "calibrate_bounds",
+    "compose",
+    "largest_count",
+    "parse_release",
+    "release_from_json",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,5 @@
+"""``python -m quaestor`` is the ``quaestor`` command."""
+
+from quaestor.cli.app import main
+
+main()

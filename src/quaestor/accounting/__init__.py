@@ -1,0 +1,1 @@
+"""The mathematics: pure, deterministic, no input or output, no randomness."""

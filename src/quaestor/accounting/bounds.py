@@ -1,0 +1,91 @@
+"""Certified intervals: the only kind of number the accountant hands out.
+
+>>> interval = Bounds(lower=0.1, upper=0.25)
+>>> 0.2 in interval, 0.3 in interval
+(True, False)
+>>> interval.width
+0.15
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+from quaestor.errors import InvalidParameter
+
+__all__ = ["Bounds"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """A closed interval that is certain to contain the truth.
+
+    Guarantee:
+        ``lower <= truth <= upper``, rounding included. Report ``upper`` where too small would be
+        a privacy bug; ``lower`` says how much that could still be improved.
+    """
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is not an interval."""
+        if not self.lower <= self.upper:
+            raise InvalidParameter("bounds", (self.lower, self.upper), "ordered, and not NaN")
+
+    @classmethod
+    def exactly(cls, value: float) -> Self:
+        """The interval of one point."""
+        return cls(lower=value, upper=value)
+
+    def __contains__(self, value: Any) -> bool:
+        """Whether ``value`` (any exact number: float, Fraction, mpf) lies inside."""
+        return bool(self.lower <= value) and bool(value <= self.upper)
+
+    @property
+    def width(self) -> float:
+        """``upper - lower``, rounded up; 0 for a point, even an infinite one."""
+        if self.lower == self.upper:
+            return 0.0
+        if math.isinf(self.lower) or math.isinf(self.upper):
+            return math.inf
+        width = self.upper - self.lower
+        exact = Fraction(self.upper) - Fraction(self.lower)
+        return width if math.isinf(width) or width >= exact else math.nextafter(width, math.inf)
+
+    @property
+    def relative_width(self) -> float:
+        """The width as a share of the upper end (0 for a point)."""
+        width = self.width
+        if width == 0.0:
+            return 0.0
+        return math.inf if math.isinf(width) else width / abs(self.upper)
+
+    def overlaps(self, other: Bounds) -> bool:
+        """Whether some point lies in both: two certified answers to one question always do."""
+        return self.lower <= other.upper and other.lower <= self.upper
+
+    def intersection(self, other: Bounds) -> Bounds:
+        """What two certified intervals for the same truth say together."""
+        return Bounds(lower=max(self.lower, other.lower), upper=min(self.upper, other.upper))
+
+    def widened(self, *, ulps: int) -> Bounds:
+        """The interval moved outward by so many units in the last place at each end."""
+        lower, upper = self.lower, self.upper
+        for _ in range(ulps):
+            lower, upper = math.nextafter(lower, -math.inf), math.nextafter(upper, math.inf)
+        return Bounds(lower=lower, upper=upper)
+
+    def clipped(self, low: float, high: float) -> Bounds:
+        """The part inside ``[low, high]``, for a truth that is known to lie there."""
+        return Bounds(
+            lower=min(max(self.lower, low), high),
+            upper=max(min(self.upper, high), low),
+        )
+
+    def __str__(self) -> str:
+        """Like ``[2.3693499904650, 2.3693499904651]``: as many digits as tell the ends apart."""
+        return f"[{self.lower!r}, {self.upper!r}]"

@@ -1,0 +1,146 @@
+"""Budget planning: the least noise, and the largest count, that fit a target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.releases import Release
+from quaestor.accounting.releases.base import LARGEST_COUNT, check_real
+from quaestor.errors import InvalidParameter, TargetOutOfReach
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["calibrate", "calibrate_bounds", "largest_count"]
+
+_SMALLEST, _LARGEST = 1e-12, 1e12  # parameters are looked for between these
+_TOLERANCE = 1e-12
+
+
+def calibrate(
+    build: Callable[[float], Release | Composition], *, epsilon: float, delta: float
+) -> float:
+    """The parameter value that costs the most and still fits the target.
+
+    ``build`` turns a value into releases. Whether cost rises with it (an epsilon) or falls (the
+    scale of noise) is found out. The value returned fits by a certified upper bound.
+
+    >>> from quaestor.accounting.releases import PureDP
+    >>> each = calibrate(lambda e: PureDP(epsilon=e) * 100, epsilon=1.0, delta=1e-6)
+    >>> compose(PureDP(epsilon=each) * 100).epsilon(delta=1e-6) <= 1.0
+    True
+    >>> compose(PureDP(epsilon=each * 1.0001) * 100).epsilon_bounds(delta=1e-6).lower > 1.0
+    True
+    """
+    return _search(build, epsilon=epsilon, delta=delta)[0]
+
+
+def calibrate_bounds(
+    build: Callable[[float], Release | Composition], *, epsilon: float, delta: float
+) -> Bounds:
+    """Enclose the best parameter value: one end fits for certain, the other one does not."""
+    fits, fails = _search(build, epsilon=epsilon, delta=delta)
+    cost = _cost(build, epsilon)
+    step = abs(fails - fits)
+    while not cost(fails).lower > delta:  # the intervals overlap the target: step further out
+        step *= 2
+        fails = fits + step if fails > fits else fits - step
+        if not _SMALLEST <= fails <= _LARGEST:
+            break
+    return Bounds(lower=min(fits, fails), upper=max(fits, fails))
+
+
+def largest_count(release: Release, *, epsilon: float, delta: float) -> int:
+    """How many times ``release`` may be repeated within the target; 0 if not even once.
+
+    The count returned fits by a certified upper bound.
+
+    >>> from quaestor.accounting.releases import PureDP
+    >>> largest_count(PureDP(epsilon=0.1), epsilon=1.0, delta=0.0)
+    9
+    >>> largest_count(PureDP(epsilon=0.125), epsilon=1.0, delta=0.0)
+    8
+    """
+    epsilon, delta = _checked_target(epsilon, delta)
+    if not isinstance(release, Release):
+        raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
+
+    def fits(count: int) -> bool:
+        return compose(release * count).delta_bounds(epsilon=epsilon).upper <= delta
+
+    good, bad = 0, 1
+    while fits(bad):
+        if bad == LARGEST_COUNT:
+            raise TargetOutOfReach(
+                f"{release} fits {LARGEST_COUNT:.0e} times and more: the target does not limit it"
+            )
+        good, bad = bad, min(2 * bad, LARGEST_COUNT)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good
+
+
+def _checked_target(epsilon: float, delta: float) -> tuple[float, float]:
+    return (
+        check_real("epsilon", epsilon, low=0.0, high=1e300),
+        check_real("delta", delta, low=0.0, high=1.0),
+    )
+
+
+def _cost(
+    build: Callable[[float], Release | Composition], epsilon: float
+) -> Callable[[float], Bounds]:
+    def cost(value: float) -> Bounds:
+        built = build(value)
+        composition = built if isinstance(built, Composition) else compose(built)
+        return composition.delta_bounds(epsilon=epsilon)
+
+    return cost
+
+
+def _search(
+    build: Callable[[float], Release | Composition], *, epsilon: float, delta: float
+) -> tuple[float, float]:
+    """A value that fits and one next to it that does not."""
+    epsilon, delta = _checked_target(epsilon, delta)
+    cost = _cost(build, epsilon)
+
+    def fits(value: float) -> bool | None:
+        try:
+            return cost(value).upper <= delta
+        except InvalidParameter:
+            return None  # outside the parameter's own range
+
+    fitting, failing = _first_of_each(fits)
+    while abs(fitting - failing) > _TOLERANCE * min(fitting, failing):
+        middle = (fitting * failing) ** 0.5
+        if not min(fitting, failing) < middle < max(fitting, failing):
+            break
+        if fits(middle):
+            fitting = middle
+        else:
+            failing = middle
+    return fitting, failing
+
+
+def _first_of_each(fits: Callable[[float], bool | None]) -> tuple[float, float]:
+    """Walk out from 1 in both directions until one value fits and one fails."""
+    answers: dict[bool, float] = {}
+    for step in range(41):
+        for value in (2.0**step, 2.0**-step):
+            answer = fits(value)
+            if answer is not None:
+                known = answers.setdefault(answer, value)
+                if abs(known - 1.0) > abs(value - 1.0):
+                    answers[answer] = value
+        if len(answers) == 2:
+            return answers[True], answers[False]
+    if True in answers:
+        raise TargetOutOfReach("the target is met by every value: it does not limit the parameter")
+    raise TargetOutOfReach(
+        f"no value from {_SMALLEST:g} to {_LARGEST:g} meets the target: "
+        "raise epsilon or delta, or ask for fewer releases"
+    )

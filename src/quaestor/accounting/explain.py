@@ -1,0 +1,134 @@
+"""Every theorem side by side: what it says, why it does not apply, and which one won."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quaestor.accounting.theorems import THEOREMS
+from quaestor.errors import NotYetTight, TheoremDoesNotApply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from quaestor.accounting.bounds import Bounds
+    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.releases import Release
+
+__all__ = ["Explanation", "ExplanationRow", "explain"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplanationRow:
+    """One theorem's answer, or the reason why it gives none.
+
+    Attributes:
+        theorem: its name.
+        source: where it is stated.
+        bounds: an enclosure of the number the theorem promises; None where it promises none.
+        note: why it does not apply, or what to know about the number.
+        best: whether this is the answer that ``compose`` gives.
+    """
+
+    theorem: str
+    source: str
+    bounds: Bounds | None
+    note: str
+    best: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The rows, for the question that was asked."""
+
+    quantity: str
+    given: str
+    value: float
+    rows: tuple[ExplanationRow, ...]
+
+    def __iter__(self) -> Iterator[ExplanationRow]:
+        """The rows, in the order of the theorems."""
+        return iter(self.rows)
+
+    @property
+    def best(self) -> ExplanationRow:
+        """The row of the tightest sound answer."""
+        return next(row for row in self.rows if row.best)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows as plain JSON values."""
+        return {
+            self.given: self.value,
+            "rows": [
+                {
+                    "theorem": row.theorem,
+                    "source": row.source,
+                    self.quantity: None
+                    if row.bounds is None
+                    else {"lower": row.bounds.lower, "upper": row.bounds.upper},
+                    "note": row.note,
+                    "best": row.best,
+                }
+                for row in self.rows
+            ],
+        }
+
+    def __str__(self) -> str:
+        """A plain table; the command line draws a prettier one."""
+        lines = [f"{self.quantity} at {self.given} = {self.value:g}"]
+        for row in self.rows:
+            shown = "-" if row.bounds is None else f"{row.bounds.upper:.10g}"
+            mark = "*" if row.best else " "
+            note = f"  ({row.note})" if row.note else ""
+            lines.append(f"{mark} {row.theorem:<28}{shown:>18}  {row.source}{note}")
+        return "\n".join(lines)
+
+
+def explain(
+    releases: Iterable[Release],
+    *,
+    quantity: str,
+    given: str,
+    value: float,
+    ask: Callable[[Profile], Bounds],
+) -> Explanation:
+    """Ask every theorem the same question about the same releases.
+
+    The best row is the first with the least upper end, except that an exact theorem beats a formula
+    that happens to agree with it.
+    """
+    history = tuple(releases)
+    answers: list[tuple[str, str, Bounds | None, str]] = []
+    for theorem in THEOREMS:
+        bounds, note = None, ""
+        try:
+            bounds = ask(theorem.profile(history))
+        except NotYetTight as reason:
+            bounds, note = ask(reason.best), f"not yet tight: {reason.reason}"
+        except TheoremDoesNotApply as reason:
+            note = reason.reason
+        if bounds is not None and bounds.lower >= (1.0 if quantity == "delta" else math.inf):
+            bounds, note = None, f"says nothing at this {given}"
+        answers.append((theorem.name, theorem.source, bounds, note))
+    winner = _winner([bounds for _, _, bounds, _ in answers])
+    return Explanation(
+        quantity=quantity,
+        given=given,
+        value=value,
+        rows=tuple(
+            ExplanationRow(theorem=name, source=source, bounds=bounds, note=note, best=i == winner)
+            for i, (name, source, bounds, note) in enumerate(answers)
+        ),
+    )
+
+
+def _winner(answers: list[Bounds | None]) -> int:
+    """The least upper end; among equals the one known best (the greatest lower end), then first.
+
+    Where no theorem says anything, the last one, which is the most general, stands for that.
+    """
+    known = [(i, bounds) for i, bounds in enumerate(answers) if bounds is not None]
+    if not known:
+        return len(answers) - 1
+    return min(known, key=lambda answer: (answer[1].upper, -answer[1].lower, answer[0]))[0]

@@ -1,0 +1,278 @@
+"""A small language for releases, parsed and never evaluated.
+
+::
+
+    releases =  release { "+" release }
+    release  =  call [ "*" count ]  |  count "*" call
+    call     =  name "(" [ field "=" value { "," field "=" value } ] ")"
+    value    =  number  |  call  |  "?"
+
+``+`` joins releases that are made together. ``?`` marks the one parameter that ``calibrate`` is to
+find. Whatever ``str(release)`` writes, ``parse_release`` reads.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+
+from quaestor.accounting.releases import RELEASES, Release
+from quaestor.accounting.releases.codec import build_release
+from quaestor.errors import InvalidExpression, InvalidParameter
+
+__all__ = ["Template", "parse_release", "parse_releases", "parse_templates"]
+
+_LONGEST = 4096
+_DEEPEST = 16
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>-?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?|-?(?:inf|nan)\b)"
+    r"|(?P<name>[A-Za-z_]\w*)|(?P<mark>[()=,*?+]))"
+)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    column: int
+
+
+class _Unknown:
+    """The place of a ``?``."""
+
+
+class _Argument(NamedTuple):
+    field: str
+    column: int
+    value: float | int | _Call | _Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    name: str
+    column: int
+    arguments: tuple[_Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A release expression, possibly with one unknown parameter.
+
+    >>> (template,) = parse_templates("ApproxDP(epsilon=?, delta=1e-8) * 30")
+    >>> template.unknown
+    'epsilon'
+    >>> print(template.build(0.5))
+    ApproxDP(epsilon=0.5, delta=1e-08) * 30
+    """
+
+    text: str
+    call: _Call
+    count: int
+    count_column: int
+
+    @property
+    def unknown(self) -> str | None:
+        """The name of the unknown parameter, if there is one."""
+        found = _unknown_in(self.call)
+        return None if found is None else found.field
+
+    def build(self, value: float | None = None) -> Release:
+        """The release, with ``value`` in place of the unknown."""
+        found = _unknown_in(self.call)
+        if found is not None and value is None:
+            _fail(self.text, found.column, "'?' is only for calibrate; write a number here")
+        release = self._build_call(self.call, value)
+        try:
+            return release if self.count == 1 else release * self.count
+        except InvalidParameter as problem:
+            raise InvalidExpression(self.text, self.count_column, str(problem)) from None
+
+    def _build_call(self, call: _Call, value: float | None) -> Release:
+        parameters = {
+            argument.field: self._build_call(argument.value, value)
+            if isinstance(argument.value, _Call)
+            else value
+            if isinstance(argument.value, _Unknown)
+            else argument.value
+            for argument in call.arguments
+        }
+        try:
+            return build_release(call.name, parameters)
+        except InvalidExpression:
+            raise
+        except InvalidParameter as problem:
+            if value is not None and _unknown_in(call) is not None:
+                raise  # the searched value is out of range, not the expression
+            columns = {argument.field: argument.column for argument in call.arguments}
+            column = columns.get(problem.field, columns.get(str(problem.value), call.column))
+            raise InvalidExpression(self.text, column, str(problem)) from None
+
+
+def parse_release(text: str) -> Release:
+    """Read one release expression.
+
+    >>> parse_release("PureDP(epsilon=0.5) * 10")
+    Repeated(release=PureDP(epsilon=0.5), count=10)
+    """
+    releases = parse_releases(text)
+    if len(releases) > 1:
+        _fail(text, 1, "one release is wanted here, not a sum")
+    return releases[0]
+
+
+def parse_releases(text: str) -> tuple[Release, ...]:
+    """Read a sum of release expressions.
+
+    >>> [str(release) for release in parse_releases("PureDP(epsilon=1) + 2 * PureDP(epsilon=0.5)")]
+    ['PureDP(epsilon=1.0)', 'PureDP(epsilon=0.5) * 2']
+    """
+    return tuple(template.build() for template in parse_templates(text))
+
+
+def parse_templates(text: str) -> tuple[Template, ...]:
+    """Read a sum of release expressions, of which one may hold a ``?``."""
+    return _Parser(text).templates()
+
+
+def _unknown_in(call: _Call) -> _Argument | None:
+    for argument in call.arguments:
+        if isinstance(argument.value, _Unknown):
+            return argument
+        if isinstance(argument.value, _Call):
+            found = _unknown_in(argument.value)
+            if found is not None:
+                return found
+    return None
+
+
+def _fail(text: str, column: int, problem: str) -> NoReturn:
+    raise InvalidExpression(text, column, problem)
+
+
+class _Parser:
+    """Recursive descent, one token ahead."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        if len(text) > _LONGEST:
+            _fail(text, _LONGEST, f"longer than {_LONGEST} characters; give several expressions")
+        self.tokens = self._tokens()
+        self.place = 0
+
+    def _tokens(self) -> list[_Token]:
+        tokens, place, end = [], 0, len(self.text.rstrip())
+        while place < end:
+            match = _TOKEN.match(self.text, place)
+            if match is None:
+                column = place + 1 + len(self.text[place:]) - len(self.text[place:].lstrip())
+                _fail(self.text, column, f"unexpected {self.text[column - 1]!r}")
+            kind = match.lastgroup or ""
+            tokens.append(_Token(kind, match[kind], match.start(kind) + 1))
+            place = match.end()
+        tokens.append(_Token("end", "end of expression", end + 1))
+        return tokens
+
+    @property
+    def ahead(self) -> _Token:
+        return self.tokens[self.place]
+
+    def _take(self) -> _Token:
+        token = self.ahead
+        self.place += 1
+        return token
+
+    def _expect(self, text: str) -> _Token:
+        if self.ahead.text != text:
+            _fail(self.text, self.ahead.column, f"expected {text!r}, found {self._found()}")
+        return self._take()
+
+    def _found(self) -> str:
+        return "the end" if self.ahead.kind == "end" else repr(self.ahead.text)
+
+    def templates(self) -> tuple[Template, ...]:
+        found = [self._template()]
+        while self.ahead.text == "+":
+            self._take()
+            found.append(self._template())
+        if self.ahead.kind != "end":
+            _fail(self.text, self.ahead.column, f"unexpected {self._found()} after the release")
+        self._at_most_one_unknown()
+        return tuple(found)
+
+    def _template(self) -> Template:
+        count, column = 1, 1
+        if self.ahead.kind == "number":
+            count, column = self._count()
+            self._expect("*")
+            call = self._call(0)
+        else:
+            call = self._call(0)
+            if self.ahead.text == "*":
+                self._take()
+                count, column = self._count()
+        if count < 1:
+            _fail(self.text, column, f"count must be a positive whole number, got {count}")
+        return Template(self.text, call, count, column)
+
+    def _at_most_one_unknown(self) -> None:
+        unknowns = [token.column for token in self.tokens if token.text == "?"]
+        if len(unknowns) > 1:
+            _fail(self.text, unknowns[1], "only one '?' can be found at a time")
+
+    def _count(self) -> tuple[int, int]:
+        token = self._take()
+        number = _number(token) if token.kind == "number" else None
+        if not isinstance(number, int):
+            _fail(self.text, token.column, f"count must be a whole number, got {token.text!r}")
+        return number, token.column
+
+    def _call(self, depth: int) -> _Call:
+        name = self._take()
+        if name.kind != "name":
+            _fail(
+                self.text,
+                name.column,
+                f"expected a release such as PureDP(epsilon=0.1), "
+                f"found {'the end' if name.kind == 'end' else repr(name.text)}",
+            )
+        if name.text not in RELEASES:
+            _fail(
+                self.text,
+                name.column,
+                f"unknown release {name.text!r}; known are "
+                f"{', '.join(sorted(set(RELEASES) - {'Repeated'}))}",
+            )
+        if depth > _DEEPEST:
+            _fail(self.text, name.column, "nested too deeply")
+        self._expect("(")
+        arguments: list[_Argument] = []
+        while self.ahead.text != ")":
+            if arguments:
+                self._expect(",")
+            arguments.append(self._argument(name.text, depth))
+            if any(argument.field == arguments[-1].field for argument in arguments[:-1]):
+                _fail(self.text, arguments[-1].column, f"{arguments[-1].field} is given twice")
+        self._take()
+        return _Call(name.text, name.column, tuple(arguments))
+
+    def _argument(self, release: str, depth: int) -> _Argument:
+        field = self._take()
+        if field.kind != "name":
+            _fail(self.text, field.column, f"parameters are named: {release}(field=value, ...)")
+        self._expect("=")
+        ahead = self.ahead
+        if ahead.kind == "number":
+            return _Argument(field.text, field.column, _number(self._take()))
+        if ahead.text == "?":
+            self._take()
+            return _Argument(field.text, ahead.column, _Unknown())
+        if ahead.kind == "name":
+            return _Argument(field.text, field.column, self._call(depth + 1))
+        _fail(self.text, ahead.column, f"expected a number for {field.text}, found {self._found()}")
+
+
+def _number(token: _Token) -> float | int:
+    try:
+        return int(token.text)
+    except ValueError:
+        return float(token.text.replace("_", ""))

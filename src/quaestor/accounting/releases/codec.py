@@ -1,0 +1,57 @@
+"""From JSON back to releases."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any, NoReturn
+
+from quaestor.accounting.releases import RELEASES, Release
+from quaestor.errors import InvalidParameter
+
+__all__ = ["build_release", "release_from_dict", "release_from_json"]
+
+
+def build_release(name: str, parameters: dict[str, Any]) -> Release:
+    """Make the release called ``name``, naming whatever parameter is missing or unknown."""
+    kind = RELEASES.get(name)
+    if kind is None:
+        raise InvalidParameter("type", name, f"one of {', '.join(sorted(RELEASES))}")
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # dataclasses all
+    for given in parameters:
+        if given not in known:
+            raise InvalidParameter(name, given, f"given {' and '.join(known)} only")
+    try:
+        return kind(**parameters)
+    except TypeError:
+        missing = ", ".join(field for field in known if field not in parameters)
+        raise InvalidParameter(name, parameters, f"given {missing} too") from None
+
+
+def release_from_dict(described: object) -> Release:
+    """Read back what :meth:`Release.to_dict` wrote."""
+    if not isinstance(described, dict) or not isinstance(described.get("type"), str):
+        raise InvalidParameter("release", described, 'an object with a "type"')
+    parameters = {
+        key: release_from_dict(value) if isinstance(value, dict) else value
+        for key, value in described.items()
+        if key != "type"
+    }
+    return build_release(described["type"], parameters)
+
+
+def release_from_json(text: str) -> Release:
+    """Read back what :meth:`Release.to_json` wrote.
+
+    >>> release_from_json('{"type": "PureDP", "epsilon": 0.5}')
+    PureDP(epsilon=0.5)
+    """
+    try:
+        described = json.loads(text, parse_constant=_refuse_constant)
+    except (TypeError, RecursionError, json.JSONDecodeError) as problem:
+        raise InvalidParameter("release", text, f"JSON text ({problem})") from None
+    return release_from_dict(described)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InvalidParameter("release", name, "made of finite numbers")

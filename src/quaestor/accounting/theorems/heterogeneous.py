@@ -1,0 +1,218 @@
+"""Optimal composition of different black boxes: exact wherever that can be computed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from flint import arb
+
+from quaestor.accounting.atoms import UNIT, AtomCurve, Atoms, mixture_bounds
+from quaestor.accounting.balls import ZERO, ball_of, refined, working_precision
+from quaestor.accounting.black_boxes import BlackBoxes
+from quaestor.accounting.profile import BlackBoxProfile
+from quaestor.accounting.theorems.bracket import GridBracket
+from quaestor.accounting.theorems.optimal import RandomizedResponsePower
+from quaestor.errors import NotYetTight
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from quaestor.accounting.releases import Release
+
+    Group = tuple[float, int]
+
+__all__ = ["optimal_heterogeneous"]
+
+_LARGEST_HALF = 2**21  # atoms on one side of the meeting point
+_FEW_ATOMS = 300  # beside one large group that is treated in closed form
+_LARGEST_LATTICE = 4_000_000  # points
+_MOST_LOOKUPS = 20_000_000  # for one picture of the region
+_MOST_WORK = 3_000_000_000  # multiplications
+
+
+def optimal_heterogeneous(releases: Iterable[Release]) -> BlackBoxProfile:
+    r"""The least (epsilon, delta) that holds for every composition of different black boxes.
+
+    Theorem:
+        Murtagh, Vadhan, "The Complexity of Computing the Optimal Composition of Differential
+        Privacy", Theorem 1.5: the least :math:`\varepsilon_g` with
+
+        .. math:: \prod_i \frac{1}{1+e^{\varepsilon_i}} \sum_S \max\Bigl(0,
+            e^{\sum_{i \in S}\varepsilon_i} - e^{\varepsilon_g} e^{\sum_{i \notin S}\varepsilon_i}
+            \Bigr) \le 1 - \frac{1-\delta_g}{\prod_i (1-\delta_i)} .
+
+        Computing it is #P-hard in general. Exact here: one group of any size beside few others
+        (in closed form), up to 40 different epsilons and whatever else has at most four million
+        million outcomes (meeting in the middle), and epsilons that are decimals with a common
+        base (a lattice).
+
+    Assumes:
+        The epsilons and deltas are fixed in advance; the mechanisms may be chosen adaptively.
+
+    Raises:
+        NotYetTight: what is beyond that; ``best`` is a certified bracket of the optimum.
+
+    >>> from quaestor.accounting.releases import PureDP
+    >>> curve = optimal_heterogeneous([PureDP(epsilon=0.01) * 500, PureDP(epsilon=0.2) * 20])
+    >>> round(curve.delta_bounds(epsilon=3.0).upper, 12)
+    0.000319066653
+    """
+    boxes = BlackBoxes.of(releases)
+    if len(boxes.responses) <= 1:
+        return RandomizedResponsePower(boxes)
+    largest = max(boxes.responses, key=lambda group: group[1])
+    others = [group for group in boxes.responses if group != largest]
+    if BlackBoxes.pure(tuple(others)).atom_count() <= _FEW_ATOMS:
+        return _OneLargeGroup(boxes, largest, others)
+    halves = _split(boxes.responses)
+    if max(half.atom_count() for half in halves) <= _LARGEST_HALF:
+        return _MeetInTheMiddle(boxes, *halves)
+    lattice = _common_lattice(boxes.responses)
+    if lattice is not None:
+        return _Lattice(boxes, lattice)
+    raise NotYetTight(
+        f"{len(boxes.responses)} different epsilons in {boxes.count} releases are too many to "
+        "enumerate, and they share no base coarse enough for a lattice",
+        best=GridBracket(boxes),
+    )
+
+
+def _split(groups: Sequence[Group]) -> tuple[BlackBoxes, BlackBoxes]:
+    """Two halves with numbers of atoms as equal as a greedy choice makes them."""
+    halves = BlackBoxes.pure(()), BlackBoxes.pure(())
+    for group in sorted(groups, key=lambda group: group[1], reverse=True):
+        small, large = sorted(halves, key=BlackBoxes.atom_count)
+        halves = BlackBoxes.pure((*small.responses, group)), large
+    return halves
+
+
+def _group_atoms(group: Group) -> Atoms:
+    """``count`` randomized responses of one epsilon: an atom for every number of lies."""
+    epsilon, count = group
+    masses = np.empty(count + 1)
+    with working_precision(128):
+        odds = (-arb(epsilon)).exp()
+        term = (-count * odds.log1p()).exp()
+        for lies in range(count + 1):
+            masses[lies] = float(term)
+            term = term * odds * (count - lies) / (lies + 1)
+    losses = (count - 2.0 * np.arange(count + 1, dtype=np.float64)) * epsilon
+    return Atoms(losses=losses, masses=masses, blur=count * epsilon * UNIT, error=2 * UNIT)
+
+
+def _product_atoms(groups: Iterable[Group]) -> Atoms:
+    product = Atoms(losses=np.zeros(1), masses=np.ones(1), blur=0.0, error=0.0)
+    for group in groups:
+        product = product @ _group_atoms(group)
+    return product
+
+
+class _OneLargeGroup(BlackBoxProfile):
+    """Few atoms beside one group: a mixture of shifted closed forms, in ball arithmetic."""
+
+    def __init__(self, boxes: BlackBoxes, largest: Group, others: Sequence[Group]) -> None:
+        super().__init__(boxes)
+        self._power = RandomizedResponsePower(BlackBoxes.pure((largest,)))
+        with working_precision(256):
+            self._atoms = tuple(BlackBoxes.pure(tuple(others)).atoms().items())
+
+    def _pure_delta(self, epsilon: float) -> arb:
+        def mixture(bits: int) -> arb:
+            with working_precision(bits + 64):
+                return sum(
+                    (
+                        mass * self._power.pure_curve(Fraction(epsilon) - loss, bits)
+                        for loss, mass in self._atoms
+                    ),
+                    ZERO,
+                )
+
+        return refined(mixture)
+
+
+class _MeetInTheMiddle(BlackBoxProfile):
+    """Enumerate each half, sort one, and look every atom of the other up in it."""
+
+    def __init__(self, boxes: BlackBoxes, left: BlackBoxes, right: BlackBoxes) -> None:
+        super().__init__(boxes)
+        self._left = _product_atoms(left.responses)
+        self._right = AtomCurve(_product_atoms(right.responses))
+        order = np.argsort(self._left.losses)  # neighbours look in neighbouring places
+        self._losses, self._masses = self._left.losses[order], self._left.masses[order]
+
+    def supports(self, at_most: int) -> Sequence[float]:
+        """Fewer where each evaluation is a pass over a million atoms."""
+        return super().supports(min(at_most, max(_MOST_LOOKUPS // self._losses.size, 17)))
+
+    def _pure_delta(self, epsilon: float) -> arb:
+        left = self._left
+        return ball_of(
+            mixture_bounds(
+                self._losses, self._masses, self._right, epsilon, blur=left.blur, error=left.error
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _LatticeSteps:
+    """Epsilons read as whole multiples of a base."""
+
+    groups: Sequence[Group]
+    multiples: Sequence[int]
+    base: float
+
+    @property
+    def size(self) -> int:
+        return sum(n * count for (_, count), n in zip(self.groups, self.multiples, strict=True))
+
+    @property
+    def blur(self) -> float:
+        """How far a sum of the floats can be from its place on the lattice."""
+        misreading = sum(
+            abs(Fraction(epsilon) - n * Fraction(self.base)) * count
+            for (epsilon, count), n in zip(self.groups, self.multiples, strict=True)
+        )
+        return (float(misreading) + UNIT * self.base * self.size) * 1.000001
+
+
+def _common_lattice(groups: Sequence[Group]) -> _LatticeSteps | None:
+    """The coarsest base of which every epsilon, read as a decimal, is a multiple."""
+    decimals = [Fraction(repr(epsilon)) for epsilon, _ in groups]
+    denominator = math.lcm(*(decimal.denominator for decimal in decimals))
+    numerators = [int(decimal * denominator) for decimal in decimals]
+    divisor = math.gcd(*numerators)
+    multiples = [numerator // divisor for numerator in numerators]
+    size = sum(n * count for (_, count), n in zip(groups, multiples, strict=True))
+    work = size * sum(count for _, count in groups)
+    if size > _LARGEST_LATTICE or work > _MOST_WORK:
+        return None
+    return _LatticeSteps(groups, multiples, float(Fraction(divisor, denominator)))
+
+
+class _Lattice(BlackBoxProfile):
+    """Convolve one two-point step after another on a common lattice."""
+
+    def __init__(self, boxes: BlackBoxes, steps: _LatticeSteps) -> None:
+        super().__init__(boxes)
+        masses = np.zeros(steps.size + 1)
+        masses[0], filled = 1.0, 1
+        for (epsilon, count), multiple in zip(steps.groups, steps.multiples, strict=True):
+            truth = 1 / (1 + math.exp(-epsilon))
+            lie = math.exp(-epsilon) * truth
+            for _ in range(count):
+                old = masses[:filled].copy()
+                masses[:filled] *= lie
+                masses[multiple : filled + multiple] += truth * old
+                filled += multiple
+        losses = (2.0 * np.arange(steps.size + 1, dtype=np.float64) - steps.size) * steps.base
+        count = sum(count for _, count in steps.groups)
+        self._curve = AtomCurve(
+            Atoms(losses=losses, masses=masses, blur=steps.blur, error=16 * count * UNIT)
+        )
+
+    def _pure_delta(self, epsilon: float) -> arb:
+        return ball_of(self._curve.bounds(epsilon))

@@ -1,0 +1,215 @@
+"""What an attacker can do: trade-off curve, privacy region, advantage, belief.
+
+Two neighbouring worlds, one transcript, and a test that guesses which world it came from. The
+*false positive* rate is how often the test cries wolf, the *false negative* rate how often it
+misses. The privacy region is the set of pairs that some test can reach; everything here is read
+off its lower boundary f, the trade-off curve.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from flint import arb
+
+from quaestor.accounting.balls import ball_of, outward, working_precision
+from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.releases.base import check_real
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor.accounting.profile import Profile
+
+__all__ = ["Tradeoff", "Vertex"]
+
+_ZOOMS = 40
+_TRIALS = 9
+
+
+class Vertex(NamedTuple):
+    """A corner of the privacy region's lower boundary, rounded towards the origin."""
+
+    false_positive: float
+    false_negative: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tradeoff:
+    r"""The privacy region of a composition.
+
+    Guarantee:
+        No test reaches below :math:`f(a) = \sup_{\varepsilon \ge 0} \max(0, 1 -
+        \delta(\varepsilon) - e^{\varepsilon}a, e^{-\varepsilon}(1 - \delta(\varepsilon) - a))`
+        [Kairouz, Oh, Viswanath, Theorem 2.1 and Corollary 2.3].
+    """
+
+    profile: Profile
+
+    def false_negative(self, *, false_positive: float) -> float:
+        """A sound lower bound on the false negatives of any test with these false positives."""
+        return self.false_negative_bounds(false_positive=false_positive).lower
+
+    def false_negative_bounds(self, *, false_positive: float) -> Bounds:
+        """Enclose the false negatives of the best test with these false positives."""
+        alarm = check_real("false_positive", false_positive, low=0.0, high=1.0)
+        exact = self.profile.exact_false_negative(alarm)
+        return self._searched_false_negative(alarm) if exact is None else exact
+
+    def vertices(self, *, at_most: int = 1001) -> tuple[Vertex, ...]:
+        """The corners of the boundary, from no false positives to no false negatives.
+
+        All of them where there are no more than ``at_most``. Otherwise the corners of a polygon
+        cut out by so many supporting lines: it contains the region, and touches it often.
+        """
+        corners = self.vertex_bounds(at_most=at_most)
+        if corners is not None:
+            return tuple(Vertex(alarm.lower, missed.lower) for alarm, missed in corners)
+        return self._outer_polygon(self.profile.supports(max(at_most // 2, 2)))
+
+    def vertex_bounds(self, *, at_most: int = 1001) -> tuple[tuple[Bounds, Bounds], ...] | None:
+        """Certified intervals for every corner, or None where they are too many or not known."""
+        return self.profile.exact_vertices(at_most)
+
+    def advantage(self) -> Bounds:
+        """Enclose the best attack advantage, true minus false positives: the total variation."""
+        return self.profile.delta_bounds(epsilon=0.0)
+
+    def posterior(self, *, prior: float, false_positive: float = 0.0) -> float:
+        """An upper bound on what an attacker may come to believe; see ``posterior_bounds``."""
+        return self.posterior_bounds(prior=prior, false_positive=false_positive).upper
+
+    def posterior_bounds(self, *, prior: float, false_positive: float = 0.0) -> Bounds:
+        """Enclose the belief of an attacker after the best test with this false positive rate.
+
+        The attacker believed with probability ``prior`` that the person is in the data, and the
+        test says so. At a rate of 0 this is the limit of ever rarer, ever surer accusations:
+        certainty wherever some delta is positive at every epsilon.
+        """
+        chance = check_real("prior", prior, low=0.0, high=1.0)
+        alarm = check_real("false_positive", false_positive, low=0.0, high=1.0)
+        if chance in (0.0, 1.0):
+            return Bounds.exactly(chance)
+        with working_precision(128):
+            if alarm == 0.0:
+                odds = self._largest_odds()
+            else:
+                missed = self.false_negative_bounds(false_positive=alarm)
+                odds = (1 - ball_of(missed)) / alarm
+            if odds is None:
+                return Bounds.exactly(1.0)
+            return outward(odds / (odds + (1 - arb(chance)) / chance)).clipped(0.0, 1.0)
+
+    def _largest_odds(self) -> arb | None:
+        largest = self.profile.epsilon_bounds(delta=0.0)
+        return None if math.isinf(largest.upper) else ball_of(largest).exp()
+
+    def _line(self, epsilon: float, alarm: float) -> Bounds:
+        """Enclose 1 - delta(epsilon) - e^epsilon a, for epsilon of either sign."""
+        delta = ball_of(self.profile.delta_bounds(epsilon=abs(epsilon)))
+        with working_precision(128):
+            if epsilon < 0:
+                return outward(arb(epsilon).exp() * (1 - delta - alarm))
+            return outward(1 - delta - arb(epsilon).exp() * alarm)
+
+    def _searched_false_negative(self, alarm: float) -> Bounds:
+        """Maximise over the supporting lines, which are concave in x = e^epsilon.
+
+        Every line is a lower bound. Between two neighbours of the best trial, a concave function
+        stays below the lines through the trials further out; where those meet is an upper bound.
+        """
+        largest = self.profile.supports(_TRIALS)[-1]
+        if alarm == 0.0:
+            delta = self.profile.delta_bounds(epsilon=math.inf)
+            return outward(1 - ball_of(delta)).clipped(0.0, 1.0)
+        reach = min(largest, 600.0) * 1.25 + 1e-6
+        low, high = -reach, reach
+        best = Bounds(lower=0.0, upper=math.nextafter(1.0 - alarm, 1.0))
+        for _ in range(_ZOOMS):
+            gap = (high - low) / (_TRIALS - 1)
+            trials = [low + i * gap for i in range(_TRIALS)]
+            lines = [self._line(trial, alarm) for trial in trials]
+            top = max(range(_TRIALS), key=lambda i: lines[i].lower)
+            ceiling = _ceiling(trials, lines, top)
+            best = Bounds(
+                lower=max(best.lower, lines[top].lower),
+                upper=max(min(best.upper, ceiling), best.lower, lines[top].lower),
+            )
+            if best.width <= 1e-12 or gap < 1e-13 * reach:
+                break
+            low, high = trials[max(top - 2, 0)], trials[min(top + 2, _TRIALS - 1)]
+        return best
+
+    def _outer_polygon(self, supports: Sequence[float]) -> tuple[Vertex, ...]:
+        """Intersect supporting lines, steepest first, down to the diagonal; then mirror."""
+        lines: list[_Line] = []
+        for epsilon in sorted(supports, reverse=True):
+            height = 1.0 - self.profile.delta_bounds(epsilon=epsilon).upper
+            line = _Line(height, math.exp(min(epsilon, 700.0)))
+            while len(lines) > 1 and lines[-2].meets(lines[-1]) >= lines[-2].meets(line):
+                lines.pop()
+            if height > 0.0 and (not lines or height < lines[-1].height):
+                lines.append(line)
+        if not lines:
+            return (Vertex(0.0, 0.0),)
+        middle = max(line.height / (1 + line.steepness) for line in lines)
+        crossings = [(one.meets(two), one) for one, two in pairwise(lines)]
+        half = [(0.0, lines[0].height)]
+        half += [(x, line.height - line.steepness * x) for x, line in crossings if x < middle]
+        half = [(x, y) for x, y in half if y > middle]
+        path = [*half, (middle, middle), *((y, x) for x, y in reversed(half))]
+        return tuple(Vertex(x * (1 - 1e-15), y * (1 - 1e-15)) for x, y in path)
+
+
+class _Line(NamedTuple):
+    """The supporting line ``height - steepness * x``."""
+
+    height: float
+    steepness: float
+
+    def meets(self, flatter: _Line) -> float:
+        """Where a flatter line crosses this one from below."""
+        gap = self.steepness - flatter.steepness
+        return (self.height - flatter.height) / gap if gap > 0 else math.inf
+
+
+def _ceiling(trials: Sequence[float], lines: Sequence[Bounds], top: int) -> float:
+    """An upper bound on a concave function of e^trial, if its peak is certainly near ``top``."""
+    if not 2 <= top <= len(trials) - 3:
+        return math.inf
+    near = [top - 2, top - 1, top, top + 1, top + 2]
+    xs = [math.exp(trials[i] - trials[top]) for i in near]
+    ys = [lines[i] for i in near]
+    if ys[1].upper > ys[2].lower or ys[3].upper > ys[2].lower:
+        return math.inf
+    return max(
+        _peak(_Chord(xs[0], ys[0], xs[1], ys[1]), _Chord(xs[3], ys[3], xs[2], ys[2])),
+        _peak(_Chord(xs[1], ys[1], xs[2], ys[2]), _Chord(xs[4], ys[4], xs[3], ys[3])),
+    )
+
+
+class _Chord:
+    """The line through two points of a concave function, extended beyond the second one.
+
+    It starts at the second point's upper end, with the steepest slope the first one allows, and
+    so stays above the function.
+    """
+
+    def __init__(self, x0: float, y0: Bounds, x1: float, y1: Bounds) -> None:
+        self.start, self.height = x1, y1.upper
+        self.slope = (y1.upper - y0.lower) / (x1 - x0)
+
+    def at(self, x: float) -> float:
+        return self.height + self.slope * (x - self.start)
+
+
+def _peak(left: _Chord, right: _Chord) -> float:
+    """The largest value of the lower of two lines between their starting points."""
+    ends = [left.start, right.start]
+    if left.slope != right.slope:
+        cross = (right.at(0.0) - left.at(0.0)) / (left.slope - right.slope)
+        ends.append(min(max(cross, left.start), right.start))
+    return max(min(left.at(x), right.at(x)) for x in ends) * (1 + 1e-12) + 1e-14

@@ -1,0 +1,50 @@
+"""The ``demo`` command: the main job, on defaults that need nothing but this package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quaestor.accounting.compose import compose
+from quaestor.accounting.expressions import parse_releases
+from quaestor.cli.accounting import print_explanation
+from quaestor.cli.render import rounded_up, say
+
+__all__ = ["demo"]
+
+_DELTA = 1e-6
+_YEAR = {
+    "a count every week": "52 * ApproxDP(epsilon=0.05, delta=1e-9)",
+    "a report every month": "12 * ApproxDP(epsilon=0.2, delta=1e-8)",
+    "one table for a study": "PureDP(epsilon=0.5)",
+}
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder for the picture.")] = Path("demo"),
+) -> None:
+    """A hospital's year of releases: what it costs by every theorem, and the region, drawn."""
+    from quaestor.figures.region import draw_regions
+
+    say("[bold]A hospital's year of releases about the same patients[/bold]")
+    for purpose, expression in _YEAR.items():
+        say(f"  {purpose:<24}{expression}")
+    year = compose(*(release for text in _YEAR.values() for release in parse_releases(text)))
+    explanation = year.explain(delta=_DELTA)
+    say("")
+    print_explanation(explanation)
+    basic = next(iter(explanation)).bounds
+    best = year.epsilon(delta=_DELTA)
+    if basic is not None:
+        say(
+            f"Adding epsilons up says {rounded_up(basic.upper)}; the truth is "
+            f"[bold]{rounded_up(best)}[/bold], certified to {year.epsilon_bounds(delta=_DELTA)}."
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    regions = {text: compose(*parse_releases(text)).tradeoff() for text in _YEAR.values()}
+    regions["the whole year"] = year.tradeoff()
+    for name in ("region.svg", "region.png"):
+        draw_regions(regions, out=out / name)
+    say(f"What an attacker can do with it is drawn in {out / 'region.svg'} (and .png).")

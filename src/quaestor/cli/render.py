@@ -1,0 +1,84 @@
+"""How numbers look: rounded to the safe side for people, complete for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from quaestor.accounting.bounds import Bounds
+
+__all__ = ["interval", "print_json", "print_table", "rounded_down", "rounded_up", "say"]
+
+_DIGITS = 7
+
+
+def _rounded(value: float, rounding: str) -> str:
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if value == 0:
+        return "0"
+    exact = Context(prec=_DIGITS, rounding=rounding).create_decimal(Decimal(value)).normalize()
+    plain = -5 < exact.adjusted() < _DIGITS + 2
+    return format(exact, "f" if plain else "e").replace("e+", "e")
+
+
+def rounded_up(value: float) -> str:
+    """Seven digits, never below the value: how an upper bound is shown.
+
+    >>> rounded_up(2.3693499904), rounded_up(1e-6), rounded_up(0.1)
+    ('2.36935', '1e-6', '0.1000001')
+    """
+    return _rounded(value, ROUND_CEILING)
+
+
+def rounded_down(value: float) -> str:
+    """Seven digits, never above the value: how a lower bound is shown."""
+    return _rounded(value, ROUND_FLOOR)
+
+
+def interval(bounds: Bounds) -> str:
+    """Both ends, in full."""
+    return f"[{bounds.lower!r}, {bounds.upper!r}]"
+
+
+def say(text: str) -> None:
+    """Print a line for people; colours only where they show."""
+    Console(highlight=False, soft_wrap=True).print(text)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Draw a table; columns that start with ``#`` hold numbers and go to the right."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in columns:
+        table.add_column(
+            column.removeprefix("#"),
+            justify="right" if column.startswith("#") else "left",
+            no_wrap=column.startswith("#"),
+        )
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False).print(table)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print strict JSON: infinities, which it cannot write, become the text "Infinity"."""
+    typer.echo(json.dumps(_strict(value), allow_nan=False))
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _strict(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(entry) for entry in value]
+    return value

@@ -1,0 +1,1 @@
+"""Pictures, with matplotlib (the ``plot`` extra), imported only when something is drawn."""

@@ -1,0 +1,88 @@
+"""Figures 1 to 3 of Kairouz, Oh, Viswanath: The Composition Theorem for Differential Privacy."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from quaestor.accounting.compose import compose
+from quaestor.accounting.releases import ApproxDP
+from quaestor.accounting.theorems import advanced, basic, optimal_homogeneous
+from quaestor.accounting.theorems.points import PointProfile
+from quaestor.accounting.tradeoff import Tradeoff
+from quaestor.figures.region import plot_region, prepare
+from quaestor.figures.style import COLOURS, drawing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["PAPER_FIGURES", "figure_1", "figure_2", "figure_3"]
+
+
+def figure_1(out: Path) -> None:
+    """The privacy region of one (epsilon, delta)-DP release, its corners named."""
+    epsilon, delta = math.log(3), 0.1
+    tradeoff = compose(ApproxDP(epsilon=epsilon, delta=delta)).tradeoff()
+    corner = tradeoff.vertices()[1].false_positive
+    names = {
+        (0.0, 1 - delta): r"$(0,\ 1-\delta)$",
+        (corner, corner): r"$\left(\frac{1-\delta}{1+e^\varepsilon},"
+        r"\ \frac{1-\delta}{1+e^\varepsilon}\right)$",
+    }
+    with drawing(out, height=4.0) as (axes,):
+        prepare(axes, title=r"Privacy region $\mathcal{R}(\varepsilon,\delta)$")
+        plot_region(axes, tradeoff, label="", colour=COLOURS[0])
+        for (place, name), offset in zip(names.items(), ((48, 6), (12, 12)), strict=True):
+            axes.annotate(name, place, xytext=offset, textcoords="offset points", va="center")
+        line = {"color": COLOURS[1], "linewidth": 0.9, "linestyle": ":"}
+        axes.plot([0, 2 * corner], [2 * corner, 0], **line)  # type: ignore[arg-type]
+        axes.annotate(
+            "the least sum of errors",
+            (2 * corner, 0),
+            xytext=(-52, 28),
+            textcoords="offset points",
+            color=COLOURS[1],
+            fontsize=8.5,
+            rotation=-45,
+            ha="center",
+            va="center",
+        )
+
+
+def figure_2(out: Path) -> None:
+    """How the region grows with the number of releases, without and with a delta."""
+    with drawing(out, panels=2) as panels:
+        for axes, delta in zip(panels, (0.0, 0.1), strict=True):
+            prepare(axes, title=rf"$\varepsilon = 0.4,\ \delta = {delta:g}$")
+            for count in range(1, 6):
+                tradeoff = compose(ApproxDP(epsilon=0.4, delta=delta) * count).tradeoff()
+                plot_region(axes, tradeoff, label=f"$k = {count}$", colour=COLOURS[count - 1])
+            axes.legend(loc="upper right")
+
+
+def figure_3(out: Path) -> None:
+    """Three theorems on thirty releases: the regions, and the curves of tangent lines."""
+    releases = [ApproxDP(epsilon=0.1, delta=0.001) * 30]
+    profiles = {
+        "Theorem 3.1 (basic)": basic(releases),
+        "Theorem 3.2 (advanced)": advanced(releases),
+        "Theorem 3.3 (optimal)": optimal_homogeneous(releases),
+    }
+    epsilons = [3.5 * i / 700 for i in range(701)]
+    with drawing(out, panels=2) as (left, right):
+        prepare(left, title=r"$\varepsilon = 0.1,\ \delta = 0.001,\ k = 30$")
+        for (name, profile), colour in zip(profiles.items(), COLOURS[2::-1], strict=True):
+            plot_region(left, Tradeoff(profile), label=name, colour=colour)
+            deltas = [profile.delta_bounds(epsilon=epsilon).upper for epsilon in epsilons]
+            told = [(e, d) for e, d in zip(epsilons, deltas, strict=True) if d < 1]
+            right.plot([e for e, _ in told], [d for _, d in told], color=colour, label=name)
+            if isinstance(profile, PointProfile):
+                right.plot(*told[0], marker="o", markersize=4, color=colour)
+        left.legend(loc="upper right")
+        right.set(xlim=(0, 3.5), ylim=(0, 0.5), title="Supporting lines of the boundary")
+        right.set(xlabel=r"total $\tilde\varepsilon$", ylabel=r"total $\tilde\delta$")
+        right.legend(loc="upper right")
+
+
+PAPER_FIGURES: dict[int, Callable[[Path], None]] = {1: figure_1, 2: figure_2, 3: figure_3}
