@@ -145,7 +145,7 @@ class _BetaIntegral:
             step = min(beyond, to_peak)
             rise = self.a * step - n * math.log1p(share * math.expm1(step))
             nearest = max(self.end - length - beyond, -(self.end + beyond), 0.0)
-            dip = (math.sin(height / 2) / math.cosh(nearest / 2)) ** 2
+            dip = (math.sin(height / 2) / math.cosh(min(nearest, 1000.0) / 2)) ** 2
             growth = rise - n / 2 * math.log1p(-dip)
             best = min(best, ((growth + nats) / (2 * math.log(rho)), rho))
         size = min(math.ceil(best[0] / 4) * 4, 2000) if math.isfinite(best[0]) else 64

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from quaestor.accounting.digits import rounded_up
 from quaestor.accounting.theorems import THEOREMS
 from quaestor.errors import NotYetTight, TheoremDoesNotApply
 
@@ -78,10 +79,10 @@ class Explanation:
         """A plain table; the command line draws a prettier one."""
         lines = [f"{self.quantity} at {self.given} = {self.value:g}"]
         for row in self.rows:
-            shown = "-" if row.bounds is None else f"{row.bounds.upper:.10g}"
+            shown = "-" if row.bounds is None else rounded_up(row.bounds.upper)
             mark = "*" if row.best else " "
             note = f"  ({row.note})" if row.note else ""
-            lines.append(f"{mark} {row.theorem:<28}{shown:>18}  {row.source}{note}")
+            lines.append(f"{mark} {row.theorem:<28}{shown:>12}  {row.source}{note}")
         return "\n".join(lines)
 
 

@@ -104,8 +104,8 @@ class BlackBoxProfile(Profile):
             largest = min(largest, self.epsilon_bounds(delta=nearly_all).upper)
         if largest == 0.0:
             return [0.0]
-        evenly = [largest * i / (at_most - 1) for i in range(at_most - 1)]
-        return [*evenly, largest, self.total_epsilon.upper][-at_most:]
+        gaps = max(at_most - 2, 1)
+        return [*(largest * i / gaps for i in range(gaps + 1)), self.total_epsilon.upper]
 
     def exact_vertices(self, at_most: int) -> tuple[tuple[Bounds, Bounds], ...] | None:
         """One corner for every loss, where there are few: the test "the loss is at least this".

@@ -121,11 +121,12 @@ class Tradeoff:
         Every line is a lower bound. Between two neighbours of the best trial, a concave function
         stays below the lines through the trials further out; where those meet is an upper bound.
         """
-        largest = self.profile.supports(_TRIALS)[-1]
+        never_certain = outward(1 - ball_of(self.profile.delta_bounds(epsilon=math.inf)))
         if alarm == 0.0:
-            delta = self.profile.delta_bounds(epsilon=math.inf)
-            return outward(1 - ball_of(delta)).clipped(0.0, 1.0)
-        reach = min(largest, 600.0) * 1.25 + 1e-6
+            return never_certain.clipped(0.0, 1.0)
+        if alarm >= never_certain.upper:  # the mirror image of the same corner
+            return Bounds.exactly(0.0)
+        reach = min(self.profile.supports(_TRIALS)[-1], 600.0) * 1.25 + 1e-6
         low, high = -reach, reach
         best = Bounds(lower=0.0, upper=math.nextafter(1.0 - alarm, 1.0))
         for _ in range(_ZOOMS):

@@ -8,14 +8,13 @@ import typer
 
 from quaestor.accounting.calibrate import calibrate_bounds, largest_count
 from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.digits import rounded_down, rounded_up
 from quaestor.accounting.explain import Explanation
 from quaestor.accounting.expressions import parse_release, parse_releases, parse_templates
 from quaestor.cli.render import (
     interval,
     print_json,
     print_table,
-    rounded_down,
-    rounded_up,
     say,
 )
 from quaestor.errors import InvalidParameter

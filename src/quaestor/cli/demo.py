@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from quaestor.accounting.compose import compose
+from quaestor.accounting.digits import rounded_up
 from quaestor.accounting.expressions import parse_releases
 from quaestor.cli.accounting import print_explanation
-from quaestor.cli.render import rounded_up, say
+from quaestor.cli.render import say
 
 __all__ = ["demo"]
 

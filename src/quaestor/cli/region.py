@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.digits import rounded_down, rounded_up
 from quaestor.accounting.expressions import parse_releases
 from quaestor.cli.accounting import Json
-from quaestor.cli.render import print_json, print_table, rounded_down, rounded_up, say
+from quaestor.cli.render import print_json, print_table, say
 from quaestor.errors import InvalidParameter
 
 __all__ = ["region"]
@@ -95,20 +96,24 @@ def _numbers(text: str, curve: Composition) -> dict[str, Any]:
 
 
 def _table(curves: dict[str, Composition]) -> None:
+    for number, text in enumerate(curves, start=1):
+        say(f"curve {number}: {text}")
+    rows = {
+        "advantage over guessing": [
+            rounded_up(curve.advantage().upper) for curve in curves.values()
+        ]
+    }
+    for alarm in _ALARMS:
+        rows[f"detections missed at {alarm:.0%} false alarms"] = [
+            rounded_down(curve.tradeoff().false_negative(false_positive=alarm))
+            for curve in curves.values()
+        ]
+    rows["belief after an accusation at 1% (before: 50%)"] = [
+        rounded_up(curve.tradeoff().posterior(prior=0.5, false_positive=0.01))
+        for curve in curves.values()
+    ]
     print_table(
-        "The best attack: its advantage over guessing; the detections it misses at 1, 5 and 10 %\n"
-        "false alarms; and how far an accusation at 1 % false alarms moves a belief of 50 %",
-        ["releases", "#advantage", *(f"#at {alarm:.0%}" for alarm in _ALARMS), "#belief"],
-        (
-            [
-                text,
-                rounded_up(curve.advantage().upper),
-                *(
-                    rounded_down(curve.tradeoff().false_negative(false_positive=alarm))
-                    for alarm in _ALARMS
-                ),
-                rounded_up(curve.tradeoff().posterior(prior=0.5, false_positive=0.01)),
-            ]
-            for text, curve in curves.items()
-        ),
+        "The best attack",
+        ["", *(f"#curve {number}" for number in range(1, len(curves) + 1))],
+        ([name, *values] for name, values in rows.items()),
     )

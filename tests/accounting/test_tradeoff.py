@@ -1,0 +1,157 @@
+"""The privacy region: corners, boundary, advantage and belief against brute force."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+
+import pytest
+from mpmath import mpf
+
+from quaestor import ApproxDP, InvalidParameter, PureDP, compose
+from quaestor.accounting.theorems import THEOREMS, total_variation
+from quaestor.accounting.tradeoff import Tradeoff
+from quaestor.errors import TheoremDoesNotApply
+from tests.oracles.composition import brute_force_tradeoff
+
+
+def random_steps(seed: int, *, equal: bool) -> list[tuple[float, float]]:
+    """A few black boxes, equal or different."""
+    rng = random.Random(seed)
+    count = rng.randint(1, 6)
+    one = (rng.uniform(0.05, 2), rng.choice([0.0, 0.01, 0.1]))
+    if equal:
+        return [one] * count
+    return [(rng.uniform(0.05, 2), rng.choice([0.0, 0.01, 0.1])) for _ in range(count)]
+
+
+@pytest.mark.parametrize("equal", [True, False])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_boundary_contains_brute_force(seed: int, equal: bool) -> None:  # noqa: FBT001
+    steps = random_steps(seed, equal=equal)
+    curve = compose(*(ApproxDP(epsilon=e, delta=d) for e, d in steps)).tradeoff()
+    for alarm in (0.0, 1e-6, 0.01, 0.05, 0.3, 0.5, 0.9, 0.999, 1.0):
+        truth = brute_force_tradeoff(steps=steps, false_positive=alarm)
+        bounds = curve.false_negative_bounds(false_positive=alarm)
+        assert mpf(bounds.lower) - truth <= mpf(10) ** -50  # what the oracle leaves open
+        assert truth - mpf(bounds.upper) <= mpf(10) ** -50
+        assert bounds.width <= 1e-9
+        assert curve.false_negative(false_positive=alarm) == bounds.lower
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_searching_and_knowing_the_boundary_agree(seed: int) -> None:
+    rng = random.Random(seed)
+    count, epsilon = rng.randint(1, 300), rng.uniform(0.01, 1)
+    curve = compose(ApproxDP(epsilon=epsilon, delta=1e-6) * count).tradeoff()
+    for alarm in (1e-9, 0.02, 0.5, 0.97):
+        known = curve.false_negative_bounds(false_positive=alarm)
+        searched = curve._searched_false_negative(alarm)
+        assert known.overlaps(searched)
+        assert searched.width <= 1e-6
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_corners_lie_on_the_boundary_and_mirror_each_other(seed: int) -> None:
+    steps = random_steps(seed, equal=False)
+    curve = compose(*(ApproxDP(epsilon=e, delta=d) for e, d in steps)).tradeoff()
+    corners = curve.vertex_bounds()
+    assert corners is not None
+    assert [missed for _, missed in corners] == [alarm for alarm, _ in reversed(corners)]
+    for alarm, missed in corners:
+        truth = brute_force_tradeoff(steps=steps, false_positive=alarm.lower)
+        assert missed.lower <= truth + 1e-12
+        assert truth <= missed.upper + 1e-12
+
+
+def test_one_release_has_the_corners_of_figure_1() -> None:
+    epsilon, delta = math.log(3), 0.25
+    corners = compose(ApproxDP(epsilon=epsilon, delta=delta)).tradeoff().vertices()
+    assert len(corners) == 3
+    assert corners[0] == (0.0, 0.75)
+    assert corners[2] == (0.75, 0.0)
+    exact = (1 - Fraction(delta)) / 4  # (1 - delta)/(1 + 3), but for the rounding of log 3
+    assert abs(Fraction(corners[1].false_positive) - exact) < Fraction(1, 10**15)
+    assert corners[1].false_positive == corners[1].false_negative
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+def test_figure_2_has_one_corner_for_each_number_of_lies(count: int, delta: float) -> None:
+    release = ApproxDP(epsilon=0.4, delta=delta)
+    corners = compose(release * count).tradeoff().vertex_bounds()
+    assert corners is not None
+    assert len(corners) == count + 2
+    truth, kept = 1 / (1 + math.exp(-0.4)), (1 - delta) ** count
+    for lies, (alarm, _) in enumerate(corners[1:], start=0):
+        by_hand = kept * sum(
+            math.comb(count, i) * truth**i * (1 - truth) ** (count - i) for i in range(lies + 1)
+        )
+        assert abs(alarm.upper - min(by_hand, kept)) < 1e-14
+
+
+def test_a_polygon_of_few_lines_contains_the_region_of_many_corners() -> None:
+    curve = compose(PureDP(epsilon=0.001) * 10**6).tradeoff()
+    corners = curve.vertices(at_most=101)
+    assert 50 <= len(corners) <= 101
+    for alarm, missed in corners:
+        bounds = curve.false_negative_bounds(false_positive=alarm)
+        assert missed <= bounds.upper
+        assert bounds.upper - missed < 0.002
+    assert list(corners) == sorted(corners)
+
+
+@pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.name)
+def test_every_theorems_region_contains_the_optimal_one(theorem) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    releases = [ApproxDP(epsilon=0.1, delta=0.001) * 30]
+    best = compose(*releases).tradeoff()
+    try:
+        corners = Tradeoff(theorem.profile(releases)).vertices()
+    except TheoremDoesNotApply:
+        pytest.fail("all theorems apply to equal releases")
+    for alarm, missed in corners:
+        assert missed <= best.false_negative_bounds(false_positive=alarm).upper
+
+
+def test_advantage_of_one_release_is_its_total_variation() -> None:
+    advantage = compose(ApproxDP(epsilon=0.4, delta=0.1)).advantage()
+    assert advantage.overlaps(total_variation(epsilon=0.4, delta=0.1))
+    assert advantage.width < 1e-15
+
+
+def test_belief_after_a_pure_release_is_bayes_rule() -> None:
+    curve = compose(PureDP(epsilon=1.0)).tradeoff()
+    by_hand = 0.2 / (0.2 + 0.8 * math.exp(-1))
+    assert abs(curve.posterior(prior=0.2) - by_hand) < 1e-15
+    assert by_hand - 1e-15 <= curve.posterior(prior=0.2)
+
+
+def test_belief_may_become_certain_only_if_some_delta_is_positive() -> None:
+    assert compose(ApproxDP(epsilon=0.1, delta=1e-9)).tradeoff().posterior(prior=0.5) == 1.0
+    assert compose(PureDP(epsilon=0.1)).tradeoff().posterior(prior=0.5) < 0.53
+
+
+def test_belief_falls_as_false_alarms_rise() -> None:
+    curve = compose(ApproxDP(epsilon=0.1, delta=1e-6) * 100).tradeoff()
+    beliefs = [curve.posterior(prior=0.5, false_positive=a) for a in (1e-6, 1e-3, 0.1, 0.5, 1.0)]
+    assert beliefs == sorted(beliefs, reverse=True)
+    assert beliefs[-1] == pytest.approx(0.5, abs=1e-12)
+
+
+def test_a_release_that_tells_everything_leaves_no_errors() -> None:
+    curve = compose(ApproxDP(epsilon=0.0, delta=1.0)).tradeoff()
+    assert curve.false_negative(false_positive=0.0) == 0.0
+    assert curve.advantage().upper == 1.0
+
+
+def test_no_release_leaves_only_guessing() -> None:
+    curve = compose().tradeoff()
+    assert curve.false_negative(false_positive=0.25) == 0.75
+    assert curve.advantage().upper == 0.0
+
+
+@pytest.mark.parametrize("alarm", [-0.1, 1.1, math.nan, "half"])
+def test_a_rate_outside_its_range_is_refused(alarm: float) -> None:
+    with pytest.raises(InvalidParameter, match="false_positive must be a number in"):
+        compose(PureDP(epsilon=1.0)).tradeoff().false_negative(false_positive=alarm)

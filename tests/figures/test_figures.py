@@ -1,0 +1,43 @@
+"""Pictures are real files, the same every time, and fail kindly without matplotlib."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from quaestor import ApproxDP, compose
+from quaestor.figures.paper import PAPER_FIGURES
+from quaestor.figures.region import draw_regions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("number", PAPER_FIGURES)
+def test_a_figure_of_the_paper_is_drawn_the_same_twice(number: int, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.svg", tmp_path / "second.svg"
+    PAPER_FIGURES[number](first)
+    PAPER_FIGURES[number](second)
+    assert first.read_bytes() == second.read_bytes()
+    assert ET.parse(first).getroot().tag.endswith("svg")  # noqa: S314  # our own file
+
+
+def test_a_region_is_drawn_as_png(tmp_path: Path) -> None:
+    path = tmp_path / "region.png"
+    draw_regions({"one": compose(ApproxDP(epsilon=0.5, delta=0.01) * 3).tradeoff()}, out=path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_error_names_the_extra(tmp_path: Path) -> None:
+    hidden = "import sys; sys.modules['matplotlib'] = None; from quaestor.cli.app import main; "
+    command = f"{hidden}sys.argv = ['quaestor', 'region', '--figure', '2']; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "pip install 'quaestor[plot]'" in done.stderr
+    assert "Traceback" not in done.stderr
