@@ -6,7 +6,6 @@
     ├── InvalidParameter          a value outside its range, or of the wrong kind
     │   └── InvalidExpression     a release expression that does not parse
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
-    │   └── NotYetTight           the exact optimum is out of reach; carries a certified bracket
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
     └── MissingExtra              an optional dependency is needed and not installed
 
@@ -22,13 +21,28 @@ __all__ = [
     "InvalidExpression",
     "InvalidParameter",
     "MissingExtra",
-    "NotYetTight",
     "QuaestorError",
     "TargetOutOfReach",
     "TheoremDoesNotApply",
 ]
 
 _LONGEST_VALUE_SHOWN = 80
+
+
+def _shown(value: object) -> str:
+    """The value as a person can take it in: short, printable, never an error itself."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print integers of thousands of digits
+        return f"a {type(value).__name__} of thousands of digits"
+    return text if len(text) <= _LONGEST_VALUE_SHOWN else text[:_LONGEST_VALUE_SHOWN] + "..."
+
+
+def _rebuild(kind: type[Any], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
+    error: Any = Exception.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class QuaestorError(Exception):
@@ -40,6 +54,10 @@ class QuaestorError(Exception):
         """What a program may want to read, beside the message."""
         return {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes."""
+        return _rebuild, (type(self), self.args, self.__dict__)
+
 
 class InvalidParameter(QuaestorError, ValueError):
     """A parameter is outside its valid range or of the wrong kind."""
@@ -47,15 +65,12 @@ class InvalidParameter(QuaestorError, ValueError):
     code = "invalid_parameter"
 
     def __init__(self, field: str, value: object, valid: str) -> None:
-        shown = repr(value)
-        if len(shown) > _LONGEST_VALUE_SHOWN:
-            shown = shown[:_LONGEST_VALUE_SHOWN] + "..."
-        super().__init__(f"{field} must be {valid}, got {shown}")
+        super().__init__(f"{field} must be {valid}, got {_shown(value)}")
         self.field, self.value, self.valid = field, value, valid
 
     def fields(self) -> dict[str, Any]:
         """The parameter, the value that was given, and what would have been valid."""
-        return {"field": self.field, "value": repr(self.value)[:200], "valid": self.valid}
+        return {"field": self.field, "value": _shown(self.value), "valid": self.valid}
 
 
 class InvalidExpression(InvalidParameter):
@@ -65,7 +80,7 @@ class InvalidExpression(InvalidParameter):
 
     def __init__(self, text: str, column: int, problem: str) -> None:
         start = max(0, column - 41)
-        window = text[start : start + 80]
+        window = "".join(c if c.isprintable() else " " for c in text[start : start + 80])
         before, after = "..." if start else "", "..." if start + 80 < len(text) else ""
         pointer = " " * (len(before) + column - 1 - start) + "^"
         ValueError.__init__(
@@ -91,20 +106,6 @@ class TheoremDoesNotApply(QuaestorError):
     def fields(self) -> dict[str, Any]:
         """Why the theorem does not apply."""
         return {"reason": self.reason}
-
-
-class NotYetTight(TheoremDoesNotApply):
-    """The exact optimum is out of reach here; ``best`` is a certified bracket of it.
-
-    ``best`` is a profile: ``error.best.epsilon_bounds(delta=1e-6)`` contains the optimum, and its
-    upper end is sound to report.
-    """
-
-    code = "not_yet_tight"
-
-    def __init__(self, reason: str, *, best: Any) -> None:
-        super().__init__(f"{reason}; .best holds a certified bracket")
-        self.reason, self.best = reason, best
 
 
 class TargetOutOfReach(QuaestorError):

@@ -28,7 +28,7 @@ def test_a_figure_of_the_paper_is_drawn_the_same_twice(number: int, tmp_path: Pa
 
 def test_a_region_is_drawn_as_png(tmp_path: Path) -> None:
     path = tmp_path / "region.png"
-    draw_regions({"one": compose(ApproxDP(epsilon=0.5, delta=0.01) * 3).tradeoff()}, out=path)
+    draw_regions([("one", compose(ApproxDP(epsilon=0.5, delta=0.01) * 3).tradeoff())], out=path)
     assert path.read_bytes().startswith(b"\x89PNG")
 
 

@@ -13,7 +13,7 @@ from flint import arb
 
 from quaestor.accounting.balls import ONE, ZERO, working_precision
 from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
-from quaestor.errors import InvalidParameter
+from quaestor.errors import InvalidParameter, TheoremDoesNotApply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,6 +51,10 @@ class BlackBoxes:
                 steps[single.epsilon, 0.0] += count
             elif isinstance(single, ApproxDP):
                 steps[single.epsilon, single.delta] += count
+            elif isinstance(single, Release):
+                raise TheoremDoesNotApply(
+                    f"speaks of (epsilon, delta) only; {type(single).__name__} is more than that"
+                )
             else:
                 raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
         responses: Counter[float] = Counter()
@@ -101,6 +105,8 @@ class BlackBoxes:
         """
         with working_precision(256):
             failure = self.failure()
+            if failure == 1:  # something tells everything: only a delta of 1 covers it
+                return arb(0 if delta == 1.0 else -1)
             left = (delta - failure) / (1 - failure)
         if left.is_exact() or not left.contains(ZERO):
             return left

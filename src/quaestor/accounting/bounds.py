@@ -62,7 +62,7 @@ class Bounds:
         width = self.width
         if width == 0.0:
             return 0.0
-        return math.inf if math.isinf(width) else width / abs(self.upper)
+        return math.inf if math.isinf(width) or self.upper == 0.0 else width / abs(self.upper)
 
     def overlaps(self, other: Bounds) -> bool:
         """Whether some point lies in both: two certified answers to one question always do."""
@@ -87,5 +87,5 @@ class Bounds:
         )
 
     def __str__(self) -> str:
-        """Like ``[2.3693499904650, 2.3693499904651]``: as many digits as tell the ends apart."""
+        """Both ends in full, like ``[2.369349990465166, 2.3693499904651665]``."""
         return f"[{self.lower!r}, {self.upper!r}]"

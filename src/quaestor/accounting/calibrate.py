@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.bounds import Bounds
 from quaestor.accounting.compose import Composition, compose
-from quaestor.accounting.releases import Release
+from quaestor.accounting.releases import Release, Repeated
 from quaestor.accounting.releases.base import LARGEST_COUNT, check_real
-from quaestor.errors import InvalidParameter, TargetOutOfReach
+from quaestor.errors import InvalidExpression, InvalidParameter, TargetOutOfReach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["calibrate", "calibrate_bounds", "largest_count"]
 
-_SMALLEST, _LARGEST = 1e-12, 1e12  # parameters are looked for between these
+_FACTOR = 8.0
+_SMALLEST, _LARGEST = _FACTOR**-99, _FACTOR**99  # parameters are looked for between these
 _TOLERANCE = 1e-12
 
 
@@ -68,15 +70,20 @@ def largest_count(release: Release, *, epsilon: float, delta: float) -> int:
         raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
 
     def fits(count: int) -> bool:
-        return compose(release * count).delta_bounds(epsilon=epsilon).upper <= delta
+        spent = compose(release * count)
+        bounds = spent.delta_bounds(epsilon=epsilon)
+        if bounds.lower <= delta < bounds.upper:  # at an edge, the inverse decides exactly
+            return spent.epsilon(delta=delta) <= epsilon
+        return bounds.upper <= delta
 
+    most = LARGEST_COUNT // (release.count if isinstance(release, Repeated) else 1)
     good, bad = 0, 1
     while fits(bad):
-        if bad == LARGEST_COUNT:
+        if bad == most:
             raise TargetOutOfReach(
-                f"{release} fits {LARGEST_COUNT:.0e} times and more: the target does not limit it"
+                f"{release} fits {most:.0e} times and more: the target does not limit it"
             )
-        good, bad = bad, min(2 * bad, LARGEST_COUNT)
+        good, bad = bad, min(2 * bad, most)
     while bad - good > 1:
         middle = (good + bad) // 2
         good, bad = (middle, bad) if fits(middle) else (good, middle)
@@ -108,15 +115,20 @@ def _search(
     epsilon, delta = _checked_target(epsilon, delta)
     cost = _cost(build, epsilon)
 
+    refusals: list[InvalidParameter] = []
+
     def fits(value: float) -> bool | None:
         try:
             return cost(value).upper <= delta
-        except InvalidParameter:
+        except InvalidExpression:
+            raise
+        except InvalidParameter as refusal:
+            refusals.append(refusal)
             return None  # outside the parameter's own range
 
-    fitting, failing = _first_of_each(fits)
+    fitting, failing = _first_of_each(fits, refusals)
     while abs(fitting - failing) > _TOLERANCE * min(fitting, failing):
-        middle = (fitting * failing) ** 0.5
+        middle = math.sqrt(fitting) * math.sqrt(failing)
         if not min(fitting, failing) < middle < max(fitting, failing):
             break
         if fits(middle):
@@ -126,21 +138,46 @@ def _search(
     return fitting, failing
 
 
-def _first_of_each(fits: Callable[[float], bool | None]) -> tuple[float, float]:
+def _first_of_each(
+    fits: Callable[[float], bool | None], refusals: list[InvalidParameter]
+) -> tuple[float, float]:
     """Walk out from 1 in both directions until one value fits and one fails."""
     answers: dict[bool, float] = {}
-    for step in range(41):
-        for value in (2.0**step, 2.0**-step):
+    for step in range(100):
+        for value in (_FACTOR**step, _FACTOR**-step):
             answer = fits(value)
-            if answer is not None:
-                known = answers.setdefault(answer, value)
-                if abs(known - 1.0) > abs(value - 1.0):
-                    answers[answer] = value
+            if answer is not None and (
+                answer not in answers or abs(math.log(answers[answer])) > abs(math.log(value))
+            ):
+                answers[answer] = value
         if len(answers) == 2:
             return answers[True], answers[False]
+    if not answers:
+        raise refusals[-1]
+    if True in answers and refusals:  # everything in range fits, up to its end
+        return answers[True], _first_refused(fits, answers[True])
     if True in answers:
         raise TargetOutOfReach("the target is met by every value: it does not limit the parameter")
     raise TargetOutOfReach(
         f"no value from {_SMALLEST:g} to {_LARGEST:g} meets the target: "
         "raise epsilon or delta, or ask for fewer releases"
     )
+
+
+def _first_refused(fits: Callable[[float], bool | None], fitting: float) -> float:
+    """A value beyond the parameter's range, on the side where the cost must rise."""
+    for factor in (_FACTOR, 1 / _FACTOR):
+        value = fitting
+        for _ in range(100):
+            value *= factor
+            if not fits(value):
+                break
+        else:
+            continue
+        inside = value / factor
+        for _ in range(60):  # the last value in range, unless it fits too
+            middle = math.sqrt(inside * value)
+            inside, value = (middle, value) if fits(middle) else (inside, middle)
+        if fits(value) is False:
+            return value
+    raise TargetOutOfReach("the target is met by every value: it does not limit the parameter")

@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.black_boxes import BlackBoxes
 from quaestor.accounting.explain import Explanation, explain
-from quaestor.accounting.releases import Release
+from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
 from quaestor.accounting.releases.base import check_real
-from quaestor.accounting.theorems import optimal_heterogeneous, optimal_homogeneous
+from quaestor.accounting.theorems import (
+    optimal_heterogeneous,
+    optimal_homogeneous,
+    privacy_loss,
+)
 from quaestor.accounting.tradeoff import Tradeoff
-from quaestor.errors import InvalidParameter, NotYetTight
+from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from quaestor.accounting.bounds import Bounds
     from quaestor.accounting.profile import Profile
+    from quaestor.accounting.theorems.losses import WorstDirection
 
 __all__ = ["Composition", "compose"]
 
@@ -29,14 +36,14 @@ def compose(*releases: Release) -> Composition:
     may depend on the answers so far. (Where parameters themselves depend on answers, a privacy
     filter is needed, and this is not one.)
 
-    >>> from quaestor.accounting.releases import ApproxDP
+    >>> from quaestor.accounting.releases import ApproxDP, Gaussian
     >>> spent = compose(ApproxDP(epsilon=0.1, delta=1e-8) * 30)
     >>> round(spent.epsilon(delta=1e-6), 9)
     2.36934999
+    >>> round(compose(Gaussian(sigma=20.0) * 100).epsilon(delta=1e-6), 6)
+    2.254085
     """
-    for release in releases:
-        if not isinstance(release, Release):
-            raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
+    _check(releases)
     return Composition(releases)
 
 
@@ -51,16 +58,42 @@ class Composition:
         """The call that makes this composition."""
         return f"compose({', '.join(map(str, self.releases))})"
 
+    def then(self, *releases: Release) -> Composition:
+        """The same with more releases; a long history is not composed again.
+
+        What was computed for the history is carried on, so that pricing one more release costs as
+        much as that release, and not as much as the history.
+
+        >>> from quaestor.accounting.releases import Gaussian, Laplace
+        >>> spent = compose(Gaussian(sigma=20.0) * 100)
+        >>> spent.epsilon(delta=1e-6) < spent.then(Laplace(scale=10.0)).epsilon(delta=1e-6)
+        True
+        """
+        _check(releases)
+        longer = Composition(self.releases + releases)
+        longer.__dict__["_losses"] = self._losses.then(releases)
+        if not (self._is_of_black_boxes and all(map(_is_black_box, releases))):
+            longer.__dict__["_is_of_black_boxes"] = False
+        elif self._profile is self._losses:
+            longer.__dict__["_profile"] = longer._losses
+        return longer
+
+    @cached_property
+    def _is_of_black_boxes(self) -> bool:
+        return all(map(_is_black_box, self.releases))
+
+    @cached_property
+    def _losses(self) -> WorstDirection:
+        return privacy_loss(self.releases)
+
     @cached_property
     def _profile(self) -> Profile:
+        if not self._is_of_black_boxes:
+            return self._losses
         boxes = BlackBoxes.of(self.releases)
         if len(boxes.responses) <= 1:
             return optimal_homogeneous(self.releases)
-        try:
-            return optimal_heterogeneous(self.releases)
-        except NotYetTight as beyond:
-            best: Profile = beyond.best
-            return best
+        return optimal_heterogeneous(self.releases)
 
     def epsilon(self, *, delta: float) -> float:
         """The smallest epsilon known to be true at ``delta``: a sound upper bound.
@@ -90,34 +123,76 @@ class Composition:
         return self.tradeoff().advantage()
 
     def explain(self, *, delta: float | None = None, epsilon: float | None = None) -> Explanation:
-        """Every theorem's answer to one question: epsilon at ``delta``, or delta at ``epsilon``."""
+        """Every theorem's answer to one question: epsilon at ``delta``, or delta at ``epsilon``.
+
+        Theorems about black boxes are asked about what the releases are as black boxes: each with
+        an equal share of half the delta in question.
+        """
         if (delta is None) == (epsilon is None):
-            raise InvalidParameter(
-                "explain", (delta, epsilon), "given delta or epsilon, one of them"
-            )
+            given = "both" if delta is not None else "neither"
+            raise InvalidParameter("explain", given, "given either delta or epsilon")
         if delta is not None:
             target = _checked_delta(delta)
             return explain(
                 self.releases,
+                black_boxes=self._as_black_boxes(target),
                 quantity="epsilon",
                 given="delta",
                 value=target,
+                best=self.theorem,
                 ask=lambda profile: profile.epsilon_bounds(delta=target),
             )
         at = _checked_epsilon(epsilon)
         return explain(
             self.releases,
+            black_boxes=self._as_black_boxes(self.delta(epsilon=at)),
             quantity="delta",
             given="epsilon",
             value=at,
+            best=self.theorem,
             ask=lambda profile: profile.delta_bounds(epsilon=at),
         )
+
+    def _as_black_boxes(self, delta: float) -> tuple[Release, ...]:
+        if self._is_of_black_boxes:
+            return self.releases
+        count = sum(r.count if isinstance(r, Repeated) else 1 for r in self.releases)
+        share = max(delta / (2 * count), 1e-300)
+        return tuple(_black_box(release, share) for release in self.releases)
 
     @property
     def theorem(self) -> str:
         """The theorem behind the numbers, as ``explain`` names it."""
+        if not self._is_of_black_boxes:
+            return "privacy loss"
         homogeneous = len(BlackBoxes.of(self.releases).responses) <= 1
         return "optimal" if homogeneous else "optimal, heterogeneous"
+
+
+def _check(releases: Iterable[object]) -> None:
+    for release in releases:
+        if not isinstance(release, Release):
+            raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
+
+
+def _single(release: Release) -> Release:
+    return release.release if isinstance(release, Repeated) else release
+
+
+def _is_black_box(release: Release) -> bool:
+    return isinstance(_single(release), PureDP | ApproxDP)
+
+
+def _black_box(release: Release, delta: float) -> Release:
+    """What is left of a release when only its epsilon at one delta is kept."""
+    single = _single(release)
+    if _is_black_box(release):
+        return release
+    epsilon = privacy_loss([single]).epsilon_bounds(delta=delta).upper
+    if epsilon > 1e6:
+        epsilon, delta = 0.0, 1.0
+    box = ApproxDP(epsilon=epsilon, delta=delta)
+    return box * release.count if isinstance(release, Repeated) else box
 
 
 def _checked_delta(delta: object) -> float:

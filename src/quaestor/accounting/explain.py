@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.digits import rounded_up
 from quaestor.accounting.theorems import THEOREMS
-from quaestor.errors import NotYetTight, TheoremDoesNotApply
+from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -77,7 +77,7 @@ class Explanation:
 
     def __str__(self) -> str:
         """A plain table; the command line draws a prettier one."""
-        lines = [f"{self.quantity} at {self.given} = {self.value:g}"]
+        lines = [f"{self.quantity} at {self.given} = {self.value!r}"]
         for row in self.rows:
             shown = "-" if row.bounds is None else rounded_up(row.bounds.upper)
             mark = "*" if row.best else " "
@@ -86,50 +86,38 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(
+def explain(  # noqa: PLR0913  # a question has as many parts
     releases: Iterable[Release],
     *,
+    black_boxes: Iterable[Release],
     quantity: str,
     given: str,
     value: float,
+    best: str,
     ask: Callable[[Profile], Bounds],
 ) -> Explanation:
     """Ask every theorem the same question about the same releases.
 
-    The best row is the first with the least upper end, except that an exact theorem beats a formula
-    that happens to agree with it.
+    ``black_boxes`` is what theorems about black boxes are asked about; ``best`` names the theorem
+    that ``compose`` uses.
     """
-    history = tuple(releases)
+    history, boxes = tuple(releases), tuple(black_boxes)
     answers: list[tuple[str, str, Bounds | None, str]] = []
     for theorem in THEOREMS:
         bounds, note = None, ""
         try:
-            bounds = ask(theorem.profile(history))
-        except NotYetTight as reason:
-            bounds, note = ask(reason.best), f"not yet tight: {reason.reason}"
+            bounds = ask(theorem.profile(history if theorem.white_box else boxes))
         except TheoremDoesNotApply as reason:
             note = reason.reason
         if bounds is not None and bounds.lower >= (1.0 if quantity == "delta" else math.inf):
             bounds, note = None, f"says nothing at this {given}"
         answers.append((theorem.name, theorem.source, bounds, note))
-    winner = _winner([bounds for _, _, bounds, _ in answers])
     return Explanation(
         quantity=quantity,
         given=given,
         value=value,
         rows=tuple(
-            ExplanationRow(theorem=name, source=source, bounds=bounds, note=note, best=i == winner)
-            for i, (name, source, bounds, note) in enumerate(answers)
+            ExplanationRow(theorem=name, source=source, bounds=bounds, note=note, best=name == best)
+            for name, source, bounds, note in answers
         ),
     )
-
-
-def _winner(answers: list[Bounds | None]) -> int:
-    """The least upper end; among equals the one known best (the greatest lower end), then first.
-
-    Where no theorem says anything, the last one, which is the most general, stands for that.
-    """
-    known = [(i, bounds) for i, bounds in enumerate(answers) if bounds is not None]
-    if not known:
-        return len(answers) - 1
-    return min(known, key=lambda answer: (answer[1].upper, -answer[1].lower, answer[0]))[0]

@@ -5,7 +5,7 @@
     releases =  release { "+" release }
     release  =  call [ "*" count ]  |  count "*" call
     call     =  name "(" [ field "=" value { "," field "=" value } ] ")"
-    value    =  number  |  call  |  "?"
+    value    =  number  |  call  |  "[" number { "," number } "]"  |  "?"
 
 ``+`` joins releases that are made together. ``?`` marks the one parameter that ``calibrate`` is to
 find. Whatever ``str(release)`` writes, ``parse_release`` reads.
@@ -26,8 +26,8 @@ __all__ = ["Template", "parse_release", "parse_releases", "parse_templates"]
 _LONGEST = 4096
 _DEEPEST = 16
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>-?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?|-?(?:inf|nan)\b)"
-    r"|(?P<name>[A-Za-z_]\w*)|(?P<mark>[()=,*?+]))"
+    r"\s*(?:(?P<number>-?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+)?|-?(?:inf|nan)\b)"
+    r"|(?P<name>[A-Za-z_]\w*)|(?P<mark>[()=,*?+\[\]]))"
 )
 
 
@@ -44,7 +44,7 @@ class _Unknown:
 class _Argument(NamedTuple):
     field: str
     column: int
-    value: float | int | _Call | _Unknown
+    value: float | int | tuple[float | int, ...] | _Call | _Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Template:
         except InvalidExpression:
             raise
         except InvalidParameter as problem:
-            if value is not None and _unknown_in(call) is not None:
+            if value is not None and problem.field == self.unknown:
                 raise  # the searched value is out of range, not the expression
             columns = {argument.field: argument.column for argument in call.arguments}
             column = columns.get(problem.field, columns.get(str(problem.value), call.column))
@@ -153,6 +153,8 @@ class _Parser:
     """Recursive descent, one token ahead."""
 
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise InvalidParameter("expression", text, "text")
         self.text = text
         if len(text) > _LONGEST:
             _fail(text, _LONGEST, f"longer than {_LONGEST} characters; give several expressions")
@@ -223,7 +225,9 @@ class _Parser:
         token = self._take()
         number = _number(token) if token.kind == "number" else None
         if not isinstance(number, int):
-            _fail(self.text, token.column, f"count must be a whole number, got {token.text!r}")
+            given = "the end" if token.kind == "end" else repr(token.text)
+            hint = "; 'quaestor count' finds the largest one" if token.text == "?" else ""
+            _fail(self.text, token.column, f"count must be a whole number, got {given}{hint}")
         return number, token.column
 
     def _call(self, depth: int) -> _Call:
@@ -239,7 +243,7 @@ class _Parser:
             _fail(
                 self.text,
                 name.column,
-                f"unknown release {name.text!r}; known are "
+                f"unknown release {name.text[:40]!r}; known are "
                 f"{', '.join(sorted(set(RELEASES) - {'Repeated'}))}",
             )
         if depth > _DEEPEST:
@@ -266,13 +270,27 @@ class _Parser:
         if ahead.text == "?":
             self._take()
             return _Argument(field.text, ahead.column, _Unknown())
-        if ahead.kind == "name":
+        if ahead.text == "[":
+            return _Argument(field.text, field.column, self._list())
+        if ahead.kind == "name" and self.tokens[self.place + 1].text == "(":
             return _Argument(field.text, field.column, self._call(depth + 1))
         _fail(self.text, ahead.column, f"expected a number for {field.text}, found {self._found()}")
+
+    def _list(self) -> tuple[float | int, ...]:
+        self._expect("[")
+        entries: list[float | int] = []
+        while self.ahead.text != "]":
+            if entries:
+                self._expect(",")
+            if self.ahead.kind != "number":
+                _fail(self.text, self.ahead.column, f"expected a number, found {self._found()}")
+            entries.append(_number(self._take()))
+        self._take()
+        return tuple(entries)
 
 
 def _number(token: _Token) -> float | int:
     try:
         return int(token.text)
-    except ValueError:
+    except ValueError:  # not whole, or of thousands of digits
         return float(token.text.replace("_", ""))

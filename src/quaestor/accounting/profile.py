@@ -6,19 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.balls import outward, rational, working_precision
 from quaestor.accounting.bounds import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from flint import arb
+__all__ = ["Profile", "least_epsilon"]
 
-    from quaestor.accounting.black_boxes import BlackBoxes
-
-__all__ = ["BlackBoxProfile", "Profile", "least_epsilon"]
-
-_ZERO, _ONE = Bounds.exactly(0.0), Bounds.exactly(1.0)
+_ZERO = Bounds.exactly(0.0)
 
 
 class Profile(ABC):
@@ -45,116 +40,59 @@ class Profile(ABC):
         return None
 
 
-class BlackBoxProfile(Profile):
-    r"""The profile of black boxes: failures merged with the pure part that a subclass computes.
-
-    :math:`\delta = \delta_{pure} + (1 - \delta_{pure})\,(1 - \prod_i (1 - \delta_i))`, formed so
-    that nothing cancels.
-    """
-
-    def __init__(self, boxes: BlackBoxes) -> None:
-        """Keep the history; subclasses add what they precompute."""
-        self.boxes = boxes
-        self.total_epsilon = outward(boxes.total_epsilon())
-
-    @abstractmethod
-    def _pure_delta(self, epsilon: float) -> arb:
-        """Enclose the pure part at an epsilon below the sum of all epsilons."""
-
-    def _pure_epsilon(self, slack: arb) -> Bounds:
-        """Enclose the least epsilon whose pure part is at most ``slack``, a positive ball."""
-        target = outward(slack)
-        return least_epsilon(
-            lambda epsilon: outward(self._pure_delta(epsilon)),
-            target=target,
-            guess=self.boxes.typical_epsilon(target.upper),
-            largest=self.total_epsilon.upper,
-        )
-
-    def delta_bounds(self, *, epsilon: float) -> Bounds:
-        """Enclose the total delta at ``epsilon``."""
-        failure = self.boxes.failure()
-        if epsilon >= self.total_epsilon.upper or failure == 1:
-            return outward(failure)
-        pure = self._pure_delta(epsilon)
-        with working_precision(256):
-            return outward(pure + (1 - pure) * failure).clipped(0.0, 1.0)
-
-    def epsilon_bounds(self, *, delta: float) -> Bounds:
-        """Enclose the least epsilon that is true at ``delta``."""
-        if delta >= 1.0 or self.delta_bounds(epsilon=0.0).upper <= delta:
-            return _ZERO
-        if self.boxes.failure() == 1:
-            return Bounds.exactly(math.inf)
-        slack = self.boxes.slack(delta)
-        if slack < 0:
-            return Bounds.exactly(math.inf)
-        if slack.is_zero():
-            return self.total_epsilon
-        if not slack > 0:  # unreachable but for contrived inputs: the sign stayed open
-            return Bounds(lower=self._pure_epsilon(slack.upper()).lower, upper=math.inf)
-        return self._pure_epsilon(slack).clipped(0.0, self.total_epsilon.upper)
-
-    def supports(self, at_most: int) -> Sequence[float]:
-        """Evenly spread epsilons, up to where a delta of 1e-12 beyond the failures is reached."""
-        failure = outward(self.boxes.failure()).upper
-        largest = self.total_epsilon.upper
-        nearly_all = failure + 1e-12 * (1 - failure)
-        if failure < 1 and nearly_all > failure:
-            largest = min(largest, self.epsilon_bounds(delta=nearly_all).upper)
-        if largest == 0.0:
-            return [0.0]
-        gaps = max(at_most - 2, 1)
-        return [*(largest * i / gaps for i in range(gaps + 1)), self.total_epsilon.upper]
-
-    def exact_vertices(self, at_most: int) -> tuple[tuple[Bounds, Bounds], ...] | None:
-        """One corner for every loss, where there are few: the test "the loss is at least this".
-
-        The responses are symmetric, so what one hypothesis misses the other falsely alarms, and
-        the list of corners read backwards is the list of their mirror images.
-        """
-        if self.boxes.atom_count() + 1 > at_most:
-            return None
-        with working_precision(192):
-            kept = 1 - self.boxes.failure()
-            alarms = [kept * 0]
-            for loss, mass in sorted(self.boxes.atoms().items(), reverse=True):
-                alarms.append(alarms[-1] + kept * mass * (-rational(loss)).exp())
-            alarms[-1] = kept
-            corners = [outward(alarm).clipped(0.0, 1.0) for alarm in alarms]
-        return tuple(zip(corners, reversed(corners), strict=True))
-
-
 def least_epsilon(
-    curve: Callable[[float], Bounds], *, target: Bounds, guess: float, largest: float
+    curve: Callable[[float], Bounds],
+    *,
+    target: Bounds,
+    guess: float,
+    largest: float,
+    polish: int = 0,
 ) -> Bounds:
     """Invert a decreasing certified curve: enclose the least epsilon in [0, largest] that fits.
 
-    The search is a safeguarded secant on the logarithm of delta. Whatever it does, the ends are
-    only moved on the curve's own certified word: the upper end fits by an upper bound, the lower
-    end does not fit by a lower bound. At ``largest`` the curve is taken to fit.
+    The search is a safeguarded secant on the logarithm of delta, from ``guess``. Whatever it does,
+    the ends are only moved on the curve's own certified word: the upper end fits by an upper bound,
+    the lower end does not fit by a lower bound. At ``largest`` (which may be infinite) the curve
+    must be known to fit.
     """
     if curve(0.0).upper <= target.lower:
         return _ZERO
-    low, high = 0.0, largest  # low: certainly too small; high: certainly enough
     root = _secant_root(
         lambda epsilon: _log_excess(curve(epsilon), target),
-        guess=guess if low < guess < high else (low + high) / 2,
+        guess=guess if 0.0 < guess < largest else min(largest, 2.0) / 2,
         largest=largest,
     )
-    step = max(root * 1e-14, 5e-324)
+    low, high = _step_out(curve, target, root, largest)
+    for _ in range(polish):
+        middle = (root + high) / 2
+        if high < largest and curve(middle).upper <= target.lower:
+            high = middle
+        middle = (root + low) / 2
+        if low > 0.0 and curve(middle).lower > target.upper:
+            low = middle
+    return Bounds(lower=low, upper=high)
+
+
+def _step_out(
+    curve: Callable[[float], Bounds], target: Bounds, root: float, largest: float
+) -> tuple[float, float]:
+    """Step away from the estimated root until the curve certifies either side."""
+    doubt = min(curve(root).relative_width / 16, 1e-3)
+    first = max(root * max(doubt, 1e-14), 5e-324)
+    low, high = 0.0, largest
+    step = first
     while low < (probe := max(root - step, 0.0)):
         if curve(probe).lower > target.upper:
             low = probe
             break
         step *= 4
-    step = max(root * 1e-14, 5e-324)
-    while (probe := root + step) < high:
+    step = first
+    while (probe := root + step) < min(high, 1e300):
         if curve(probe).upper <= target.lower:
             high = probe
             break
         step *= 4
-    return Bounds(lower=low, upper=high)
+    return low, high
 
 
 def _log_excess(delta: Bounds, target: Bounds) -> float:
@@ -194,5 +132,5 @@ def _secant_root(excess: Callable[[float], float], *, guess: float, largest: flo
         else:
             middle = min(right, 1.25 * middle) if sign > 0 else 0.8 * middle
         if not left < middle < right:
-            middle = (left + right) / 2
-    return (left + right) / 2
+            middle = (left + right) / 2 if right < math.inf else 2 * left
+    return (left + right) / 2 if right < math.inf else left

@@ -66,7 +66,7 @@ def epsilon(releases: Expressions, delta: Delta, json: Json = False) -> None:  #
             }
         )
         return
-    say(f"epsilon = [bold]{rounded_up(bounds.upper)}[/bold] at delta = {delta:g}")
+    say(f"epsilon = [bold]{rounded_up(bounds.upper)}[/bold] at delta = {delta!r}")
     say(f"[dim]certified {interval(bounds)}, theorem: {composed.theorem}[/dim]")
 
 
@@ -83,7 +83,7 @@ def delta(releases: Expressions, epsilon: Epsilon, json: Json = False) -> None: 
             }
         )
         return
-    say(f"delta = [bold]{rounded_up(bounds.upper)}[/bold] at epsilon = {epsilon:g}")
+    say(f"delta = [bold]{rounded_up(bounds.upper)}[/bold] at epsilon = {epsilon!r}")
     say(f"[dim]certified {interval(bounds)}, theorem: {composed.theorem}[/dim]")
 
 
@@ -104,7 +104,7 @@ def explain(
 def print_explanation(explanation: Explanation) -> None:
     """Draw the theorems side by side, the winner marked."""
     print_table(
-        f"{explanation.quantity} at {explanation.given} = {explanation.value:g}",
+        f"{explanation.quantity} at {explanation.given} = {explanation.value!r}",
         ["", "theorem", f"#{explanation.quantity}", "stated in"],
         (
             [
@@ -155,7 +155,7 @@ def calibrate(
         )
         return
     shown = rounded_down(value) if rises else rounded_up(value)
-    say(f"{name} = [bold]{shown}[/bold] fits epsilon = {epsilon:g}, delta = {delta:g}")
+    say(f"{name} = [bold]{shown}[/bold] fits epsilon = {epsilon!r}, delta = {delta!r}")
     say(f"[dim]the best value lies in {interval(bounds)}[/dim]")
 
 
@@ -178,4 +178,4 @@ def count(
             {"count": largest, "release": str(described), "epsilon": epsilon, "delta": delta}
         )
         return
-    say(f"count = [bold]{largest}[/bold] fits epsilon = {epsilon:g}, delta = {delta:g}")
+    say(f"count = [bold]{largest}[/bold] fits epsilon = {epsilon!r}, delta = {delta!r}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -17,6 +17,11 @@ from quaestor.cli import accounting, demo, region
 from quaestor.errors import InvalidParameter, QuaestorError
 
 __all__ = ["app", "main"]
+
+# typer has had click as a dependency and as a part of itself; this is its error in both cases
+_ClickException: Any = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
 
 app = typer.Typer(
     name="quaestor",
@@ -58,19 +63,29 @@ def _options(
 def main() -> NoReturn:
     """Run the command line; errors become a sentence, or JSON, and an exit status."""
     try:
-        app()
+        status = app(standalone_mode=not _wants_json())
     except QuaestorError as error:
-        _report(error)
+        _report(error.code, str(error), error.fields())
         sys.exit(2 if isinstance(error, InvalidParameter) else 1)
-    except BrokenPipeError:
+    except _ClickException as error:  # only where programs listen; people get a box
+        _report("usage", error.format_message(), {})
+        sys.exit(error.exit_code)
+    except OSError as error:  # standard output went away, or is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            _report("output", f"cannot write the answer: {error.strerror}", {})
         sys.exit(1)
-    sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)
 
 
-def _report(error: QuaestorError) -> None:
-    if "--json" in sys.argv:
-        described = {"code": error.code, "message": str(error), **error.fields()}
+def _wants_json() -> bool:
+    options = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
+    return "--json" in options
+
+
+def _report(code: str, message: str, fields: dict[str, Any]) -> None:
+    if _wants_json():
+        described = {"code": code, "message": message, **fields}
         sys.stderr.write(json.dumps({"error": described}) + "\n")
     else:
-        sys.stderr.write(f"quaestor: {error}\n")
+        sys.stderr.write(f"quaestor: {message}\n")

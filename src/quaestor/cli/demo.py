@@ -10,8 +10,9 @@ import typer
 from quaestor.accounting.compose import compose
 from quaestor.accounting.digits import rounded_up
 from quaestor.accounting.expressions import parse_releases
-from quaestor.cli.accounting import print_explanation
-from quaestor.cli.render import say
+from quaestor.cli.accounting import Json, print_explanation
+from quaestor.cli.render import interval, print_json, say
+from quaestor.errors import InvalidParameter
 
 __all__ = ["demo"]
 
@@ -25,27 +26,36 @@ _YEAR = {
 
 def demo(
     out: Annotated[Path, typer.Option(help="The folder for the picture.")] = Path("demo"),
+    json: Json = False,  # noqa: FBT002
 ) -> None:
     """A hospital's year of releases: what it costs by every theorem, and the region, drawn."""
     from quaestor.figures.region import draw_regions
 
+    year = compose(*(release for text in _YEAR.values() for release in parse_releases(text)))
+    explanation = year.explain(delta=_DELTA)
+    regions = [(text, compose(*parse_releases(text)).tradeoff()) for text in _YEAR.values()]
+    regions.append(("the whole year", year.tradeoff()))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        valid = f"a folder that can be made ({problem.strerror})"
+        raise InvalidParameter("out", str(out), valid) from None
+    for name in ("region.svg", "region.png"):
+        draw_regions(regions, out=out / name)
+    if json:
+        print_json({"out": str(out), "releases": list(_YEAR.values()), **explanation.to_dict()})
+        return
     say("[bold]A hospital's year of releases about the same patients[/bold]")
     for purpose, expression in _YEAR.items():
         say(f"  {purpose:<24}{expression}")
-    year = compose(*(release for text in _YEAR.values() for release in parse_releases(text)))
-    explanation = year.explain(delta=_DELTA)
     say("")
     print_explanation(explanation)
     basic = next(iter(explanation)).bounds
-    best = year.epsilon(delta=_DELTA)
+    best = year.epsilon_bounds(delta=_DELTA)
     if basic is not None:
         say(
             f"Adding epsilons up says {rounded_up(basic.upper)}; the truth is "
-            f"[bold]{rounded_up(best)}[/bold], certified to {year.epsilon_bounds(delta=_DELTA)}."
+            f"[bold]{rounded_up(best.upper)}[/bold], certified to {interval(best)}."
         )
-    out.mkdir(parents=True, exist_ok=True)
-    regions = {text: compose(*parse_releases(text)).tradeoff() for text in _YEAR.values()}
-    regions["the whole year"] = year.tradeoff()
-    for name in ("region.svg", "region.png"):
-        draw_regions(regions, out=out / name)
-    say(f"What an attacker can do with it is drawn in {out / 'region.svg'} (and .png).")
+    picture = out / "region.svg"
+    say(f"What an attacker can do with it is drawn in {picture} (and .png).", plain=True)

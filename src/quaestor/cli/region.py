@@ -42,26 +42,28 @@ def region(
     if out is not None and out.suffix.lower() not in _FORMATS:
         raise InvalidParameter("out", str(out), f"a file that ends in {', '.join(_FORMATS)}")
     if figure is not None:
+        if releases:
+            raise InvalidParameter("releases", releases[0], "left out when --figure is given")
         _paper_figure(figure, out, json=json)
         return
-    curves = {text: _curve(text) for text in releases or []}
+    curves = [(text, _curve(text)) for text in releases or []]
     if not curves:
         raise InvalidParameter("releases", [], "given, one curve each (or --figure)")
     if out is not None:
         from quaestor.figures.region import draw_regions
 
-        draw_regions({text: curve.tradeoff() for text, curve in curves.items()}, out=out)
+        draw_regions([(text, curve.tradeoff()) for text, curve in curves], out=out)
     if json:
         print_json(
             {
                 "out": None if out is None else str(out),
-                "curves": [_numbers(text, curve) for text, curve in curves.items()],
+                "curves": [_numbers(text, curve) for text, curve in curves],
             }
         )
         return
     _table(curves)
     if out is not None:
-        say(f"drawn into {out}")
+        say(f"drawn into {out}", plain=True)
 
 
 def _curve(text: str) -> Composition:
@@ -78,7 +80,7 @@ def _paper_figure(number: int, out: Path | None, *, json: bool) -> None:
     if json:
         print_json({"out": str(path), "figure": number})
     else:
-        say(f"figure {number} drawn into {path}")
+        say(f"figure {number} drawn into {path}", plain=True)
 
 
 def _numbers(text: str, curve: Composition) -> dict[str, Any]:
@@ -95,22 +97,17 @@ def _numbers(text: str, curve: Composition) -> dict[str, Any]:
     }
 
 
-def _table(curves: dict[str, Composition]) -> None:
-    for number, text in enumerate(curves, start=1):
-        say(f"curve {number}: {text}")
-    rows = {
-        "advantage over guessing": [
-            rounded_up(curve.advantage().upper) for curve in curves.values()
-        ]
-    }
+def _table(curves: list[tuple[str, Composition]]) -> None:
+    regions = [(curve.advantage(), curve.tradeoff()) for _, curve in curves]
+    for number, (text, _) in enumerate(curves, start=1):
+        say(f"curve {number}: {text}", plain=True)
+    rows = {"advantage over guessing": [rounded_up(advantage.upper) for advantage, _ in regions]}
     for alarm in _ALARMS:
         rows[f"detections missed at {alarm:.0%} false alarms"] = [
-            rounded_down(curve.tradeoff().false_negative(false_positive=alarm))
-            for curve in curves.values()
+            rounded_down(tradeoff.false_negative(false_positive=alarm)) for _, tradeoff in regions
         ]
     rows["belief after an accusation at 1% (before: 50%)"] = [
-        rounded_up(curve.tradeoff().posterior(prior=0.5, false_positive=0.01))
-        for curve in curves.values()
+        rounded_up(tradeoff.posterior(prior=0.5, false_positive=0.01)) for _, tradeoff in regions
     ]
     print_table(
         "The best attack",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -19,13 +20,13 @@ __all__ = ["interval", "print_json", "print_table", "say"]
 
 
 def interval(bounds: Bounds) -> str:
-    """Both ends, in full."""
-    return f"[{bounds.lower!r}, {bounds.upper!r}]"
+    """Both ends, in full; escaped, for rich would take ``[inf, inf]`` for markup."""
+    return escape(f"[{bounds.lower!r}, {bounds.upper!r}]")
 
 
-def say(text: str) -> None:
-    """Print a line for people; colours only where they show."""
-    Console(highlight=False, soft_wrap=True).print(text)
+def say(text: str, *, plain: bool = False) -> None:
+    """Print a line for people; ``plain`` where it holds words of theirs, which are no markup."""
+    Console(highlight=False, soft_wrap=True).print(text, markup=not plain)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

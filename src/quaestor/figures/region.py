@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from quaestor.figures.style import COLOURS, drawing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -19,11 +19,11 @@ __all__ = ["draw_regions", "plot_region", "prepare"]
 _FEW_CORNERS = 16
 
 
-def draw_regions(regions: Mapping[str, Tradeoff], *, out: Path) -> None:
+def draw_regions(regions: Sequence[tuple[str, Tradeoff]], *, out: Path) -> None:
     """One boundary for each named region, into one file."""
     with drawing(out, height=4.0 + 0.18 * len(regions)) as (axes,):
         prepare(axes)
-        for i, (label, tradeoff) in enumerate(regions.items()):
+        for i, (label, tradeoff) in enumerate(regions):
             plot_region(axes, tradeoff, label=label, colour=COLOURS[i % len(COLOURS)])
         axes.get_figure(root=True).legend(loc="outside lower left")  # type: ignore[union-attr]
 

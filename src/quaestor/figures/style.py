@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from quaestor.errors import MissingExtra
+from quaestor.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,4 +48,8 @@ def drawing(out: Path, *, panels: int = 1, height: float = 3.6) -> Iterator[Sequ
         figure = Figure(figsize=(4.0 * panels + 0.2, height), layout="constrained")
         yield [figure.add_subplot(1, panels, i + 1) for i in range(panels)]
         metadata = {"Date": None} if out.suffix.lower() == ".svg" else None
-        figure.savefig(out, dpi=200, metadata=metadata)
+        try:
+            figure.savefig(out, dpi=200, metadata=metadata)
+        except OSError as problem:
+            valid = f"a file that can be written ({problem.strerror})"
+            raise InvalidParameter("out", str(out), valid) from None

@@ -4,12 +4,48 @@ from __future__ import annotations
 
 from quaestor.accounting.releases.base import Release, Repeated
 from quaestor.accounting.releases.black_box import ApproxDP, PureDP
+from quaestor.accounting.releases.discrete_gaussian import DiscreteGaussian
+from quaestor.accounting.releases.gaussian import Gaussian, GaussianDP, ZeroConcentratedDP
+from quaestor.accounting.releases.geometric import Geometric
+from quaestor.accounting.releases.laplace import Laplace
+from quaestor.accounting.releases.randomized_response import RandomizedResponse
+from quaestor.accounting.releases.sampled import PoissonSampled, SampledWithoutReplacement
+from quaestor.accounting.releases.staircase import Staircase
+from quaestor.accounting.releases.vectors import ProbabilityVectors
 
-__all__ = ["RELEASES", "ApproxDP", "PureDP", "Release", "Repeated"]
+__all__ = [
+    "RELEASES",
+    "ApproxDP",
+    "DiscreteGaussian",
+    "Gaussian",
+    "GaussianDP",
+    "Geometric",
+    "Laplace",
+    "PoissonSampled",
+    "ProbabilityVectors",
+    "PureDP",
+    "RandomizedResponse",
+    "Release",
+    "Repeated",
+    "SampledWithoutReplacement",
+    "Staircase",
+    "ZeroConcentratedDP",
+]
 
 # Every kind that expressions and JSON may name. A new mechanism adds one line here.
 RELEASES: dict[str, type[Release]] = {
     "PureDP": PureDP,
     "ApproxDP": ApproxDP,
+    "Gaussian": Gaussian,
+    "GaussianDP": GaussianDP,
+    "ZeroConcentratedDP": ZeroConcentratedDP,
+    "Laplace": Laplace,
+    "Geometric": Geometric,
+    "DiscreteGaussian": DiscreteGaussian,
+    "Staircase": Staircase,
+    "RandomizedResponse": RandomizedResponse,
+    "PoissonSampled": PoissonSampled,
+    "SampledWithoutReplacement": SampledWithoutReplacement,
+    "ProbabilityVectors": ProbabilityVectors,
     "Repeated": Repeated,
 }

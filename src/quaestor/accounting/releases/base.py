@@ -6,36 +6,66 @@ import json
 import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from numbers import Integral, Real
-from typing import Any
+from numbers import Integral, Rational, Real
+from typing import TYPE_CHECKING, Any
 
 from quaestor.errors import InvalidParameter
 
-__all__ = ["LARGEST_COUNT", "LARGEST_EPSILON", "Release", "Repeated", "check_count", "check_real"]
+if TYPE_CHECKING:
+    from quaestor.accounting.loss.law import Law
+
+__all__ = [
+    "LARGEST_COUNT",
+    "LARGEST_EPSILON",
+    "Release",
+    "Repeated",
+    "check_count",
+    "check_real",
+    "positive",
+]
 
 LARGEST_COUNT = 10**15
 LARGEST_EPSILON = 1e6
 
 
 def check_real(field: str, value: object, *, low: float, high: float) -> float:
-    """Return ``value`` as a float in ``[low, high]``, or raise :class:`InvalidParameter`."""
+    """Return ``value`` as a float in ``[low, high]``, or raise :class:`InvalidParameter`.
+
+    Fractions and integers that are not floats are refused: rounding them would change what is
+    promised.
+    """
     valid = f"a number in [{low:g}, {high:g}]"
     if isinstance(value, bool) or not isinstance(value, Real | Fraction):
         raise InvalidParameter(field, value, valid)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InvalidParameter(field, value, valid) from None
     if math.isnan(number) or not low <= number <= high:
         raise InvalidParameter(field, value, valid)
+    if isinstance(value, Rational) and number != value:
+        raise InvalidParameter(field, value, f"{valid} that a float can hold")
     return number + 0.0  # no negative zero
 
 
-def check_count(field: str, value: object) -> int:
-    """Return ``value`` as a positive integer, or raise :class:`InvalidParameter`."""
+def check_count(
+    field: str, value: object, *, smallest: int = 1, largest: int = LARGEST_COUNT
+) -> int:
+    """Return ``value`` as a whole number in range, or raise :class:`InvalidParameter`."""
+    valid = f"a whole number from {smallest} to {largest}"
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InvalidParameter(field, value, f"a whole number from 1 to {LARGEST_COUNT:.0e}")
+        raise InvalidParameter(field, value, valid)
     count = int(value)
-    if not 1 <= count <= LARGEST_COUNT:
-        raise InvalidParameter(field, value, f"a whole number from 1 to {LARGEST_COUNT:.0e}")
+    if not smallest <= count <= largest:
+        raise InvalidParameter(field, value, valid)
     return count
+
+
+def positive(release: Release, *names: str) -> None:
+    """Check that these parameters of a frozen description are positive and finite."""
+    for name in names:
+        value = check_real(name, getattr(release, name), low=1e-150, high=1e150)
+        object.__setattr__(release, name, value)
 
 
 class Release:
@@ -46,6 +76,10 @@ class Release:
     """
 
     __slots__ = ()
+
+    def losses(self) -> tuple[Law, ...]:
+        """The laws of the privacy loss: one, or one for removing and one for adding a person."""
+        raise NotImplementedError
 
     def __mul__(self, count: int) -> Release:
         """The same release, ``count`` times.
@@ -73,11 +107,14 @@ class Release:
         written = (
             f"{field.name}={_written(getattr(self, field.name))}"
             for field in fields(self)  # type: ignore[arg-type]  # every subclass is a dataclass
+            if getattr(self, field.name) is not None
         )
         return f"{type(self).__name__}({', '.join(written)})"
 
 
 def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(repr, value))}]"
     return str(value) if isinstance(value, Release) else repr(value)
 
 
@@ -97,7 +134,7 @@ class Repeated(Release):
         """Refuse counts that are not positive whole numbers."""
         if not isinstance(self.release, Release) or isinstance(self.release, Repeated):
             raise InvalidParameter("release", self.release, "a release that is not itself repeated")
-        object.__setattr__(self, "count", check_count("count", self.count))
+        object.__setattr__(self, "count", check_count("count", self.count, smallest=2))
 
     def __str__(self) -> str:
         """``release * count``, as the command line writes it."""

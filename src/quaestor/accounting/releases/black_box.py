@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from quaestor.accounting.releases.base import LARGEST_EPSILON, Release, check_real
+
+if TYPE_CHECKING:
+    from quaestor.accounting.loss.law import Law
 
 __all__ = ["ApproxDP", "PureDP"]
 
@@ -27,6 +31,10 @@ class PureDP(Release):
         epsilon = check_real("epsilon", self.epsilon, low=0.0, high=LARGEST_EPSILON)
         object.__setattr__(self, "epsilon", epsilon)
 
+    def losses(self) -> tuple[Law, ...]:
+        """Randomized response, the worst case."""
+        return _response(self.epsilon, 0.0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproxDP(Release):
@@ -48,3 +56,16 @@ class ApproxDP(Release):
         epsilon = check_real("epsilon", self.epsilon, low=0.0, high=LARGEST_EPSILON)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", check_real("delta", self.delta, low=0.0, high=1.0))
+
+    def losses(self) -> tuple[Law, ...]:
+        """Randomized response that tells everything with probability delta, the worst case."""
+        return _response(self.epsilon, self.delta)
+
+
+def _response(epsilon: float, delta: float) -> tuple[Law, ...]:
+    import numpy as np
+
+    from quaestor.accounting.bounds import Bounds
+    from quaestor.accounting.loss.responses import Responses
+
+    return (Responses(np.array([epsilon]), np.array([1.0]), infinite=Bounds.exactly(delta)),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, NoReturn
 
 from quaestor.accounting.releases import RELEASES, Release
@@ -24,8 +24,12 @@ def build_release(name: str, parameters: dict[str, Any]) -> Release:
     try:
         return kind(**parameters)
     except TypeError:
-        missing = ", ".join(field for field in known if field not in parameters)
-        raise InvalidParameter(name, parameters, f"given {missing} too") from None
+        missing = ", ".join(
+            field.name
+            for field in fields(kind)  # type: ignore[arg-type]  # dataclasses all
+            if field.name not in parameters and field.default is MISSING
+        )
+        raise InvalidParameter(name, sorted(parameters), f"given {missing} too") from None
 
 
 def release_from_dict(described: object) -> Release:
@@ -47,10 +51,20 @@ def release_from_json(text: str) -> Release:
     PureDP(epsilon=0.5)
     """
     try:
-        described = json.loads(text, parse_constant=_refuse_constant)
-    except (TypeError, RecursionError, json.JSONDecodeError) as problem:
+        described = json.loads(
+            text, parse_constant=_refuse_constant, object_pairs_hook=_without_doubles
+        )
+        return release_from_dict(described)
+    except InvalidParameter:
+        raise
+    except (TypeError, ValueError, RecursionError) as problem:
         raise InvalidParameter("release", text, f"JSON text ({problem})") from None
-    return release_from_dict(described)
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise InvalidParameter("release", [key for key, _ in pairs], "without doubled fields")
+    return dict(pairs)
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -23,8 +23,9 @@ from quaestor.accounting.theorems.region import implied_delta, region_inclusion,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from quaestor.accounting.profile import BlackBoxProfile, Profile
+    from quaestor.accounting.profile import Profile
     from quaestor.accounting.releases import Release
+    from quaestor.accounting.theorems.losses import WorstDirection
 
 __all__ = [
     "THEOREMS",
@@ -38,12 +39,24 @@ __all__ = [
     "moments",
     "optimal_heterogeneous",
     "optimal_homogeneous",
+    "privacy_loss",
     "region_inclusion",
     "total_variation",
 ]
 
 
-def optimal_heterogeneous(releases: Iterable[Release]) -> BlackBoxProfile:
+def privacy_loss(releases: Iterable[Release]) -> WorstDirection:
+    """See :func:`quaestor.accounting.theorems.losses.privacy_loss`.
+
+    Theorem:
+        Zhu, Dong, Wang, Theorem 10. Imported on first use, because it needs numpy.
+    """
+    from quaestor.accounting.theorems import losses
+
+    return losses.privacy_loss(releases)
+
+
+def optimal_heterogeneous(releases: Iterable[Release]) -> Profile:
     """See :func:`quaestor.accounting.theorems.heterogeneous.optimal_heterogeneous`.
 
     Theorem:
@@ -62,6 +75,7 @@ class Theorem:
     name: str
     source: str
     profile: Callable[[Iterable[Release]], Profile]
+    white_box: bool = False  # whether it uses what is known of the mechanisms
 
 
 _KOV = "Kairouz-Oh-Viswanath"
@@ -82,4 +96,5 @@ THEOREMS: tuple[Theorem, ...] = (
         source="Murtagh-Vadhan 1.5",
         profile=optimal_heterogeneous,
     ),
+    Theorem(name="privacy loss", source="Zhu-Dong-Wang 10", profile=privacy_loss, white_box=True),
 )

@@ -11,16 +11,18 @@ import numpy as np
 from flint import arb
 
 from quaestor.accounting.atoms import UNIT, AtomCurve, Atoms, mixture_bounds
-from quaestor.accounting.balls import ZERO, ball_of, refined, working_precision
+from quaestor.accounting.balls import ZERO, ball_of, outward, refined, working_precision
+from quaestor.accounting.black_box_profile import BlackBoxProfile
 from quaestor.accounting.black_boxes import BlackBoxes
-from quaestor.accounting.profile import BlackBoxProfile
-from quaestor.accounting.theorems.bracket import GridBracket
+from quaestor.accounting.loss.profile import LossProfile
+from quaestor.accounting.loss.responses import Responses
 from quaestor.accounting.theorems.optimal import RandomizedResponsePower
-from quaestor.errors import NotYetTight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.profile import Profile
     from quaestor.accounting.releases import Release
 
     Group = tuple[float, int]
@@ -34,7 +36,7 @@ _MOST_LOOKUPS = 20_000_000  # for one picture of the region
 _MOST_WORK = 3_000_000_000  # multiplications
 
 
-def optimal_heterogeneous(releases: Iterable[Release]) -> BlackBoxProfile:
+def optimal_heterogeneous(releases: Iterable[Release]) -> Profile:
     r"""The least (epsilon, delta) that holds for every composition of different black boxes.
 
     Theorem:
@@ -48,13 +50,11 @@ def optimal_heterogeneous(releases: Iterable[Release]) -> BlackBoxProfile:
         Computing it is #P-hard in general. Exact here: one group of any size beside few others
         (in closed form), up to 40 different epsilons and whatever else has at most four million
         million outcomes (meeting in the middle), and epsilons that are decimals with a common
-        base (a lattice).
+        base (a lattice). Everything else comes out of the privacy-loss engine, as a certified
+        bracket of relative width 1e-6 or so.
 
     Assumes:
         The epsilons and deltas are fixed in advance; the mechanisms may be chosen adaptively.
-
-    Raises:
-        NotYetTight: what is beyond that; ``best`` is a certified bracket of the optimum.
 
     >>> from quaestor.accounting.releases import PureDP
     >>> curve = optimal_heterogeneous([PureDP(epsilon=0.01) * 500, PureDP(epsilon=0.2) * 20])
@@ -66,27 +66,34 @@ def optimal_heterogeneous(releases: Iterable[Release]) -> BlackBoxProfile:
         return RandomizedResponsePower(boxes)
     largest = max(boxes.responses, key=lambda group: group[1])
     others = [group for group in boxes.responses if group != largest]
-    if BlackBoxes.pure(tuple(others)).atom_count() <= _FEW_ATOMS:
+    if len(others) < 10 and BlackBoxes.pure(tuple(others)).atom_count() <= _FEW_ATOMS:
         return _OneLargeGroup(boxes, largest, others)
     halves = _split(boxes.responses)
-    if max(half.atom_count() for half in halves) <= _LARGEST_HALF:
+    if halves is not None:
         return _MeetInTheMiddle(boxes, *halves)
     lattice = _common_lattice(boxes.responses)
     if lattice is not None:
         return _Lattice(boxes, lattice)
-    raise NotYetTight(
-        f"{len(boxes.responses)} different epsilons in {boxes.count} releases are too many to "
-        "enumerate, and they share no base coarse enough for a lattice",
-        best=GridBracket(boxes),
-    )
+    return LossProfile([(law, 1) for law in _laws(boxes)], width=1e-6)
 
 
-def _split(groups: Sequence[Group]) -> tuple[BlackBoxes, BlackBoxes]:
-    """Two halves with numbers of atoms as equal as a greedy choice makes them."""
-    halves = BlackBoxes.pure(()), BlackBoxes.pure(())
+def _laws(boxes: BlackBoxes) -> list[Law]:
+    epsilons, counts = zip(*boxes.responses, strict=True)
+    responses = Responses(np.array(epsilons, np.float64), np.array(counts, np.float64))
+    responses.infinite = outward(boxes.failure()).clipped(0.0, 1.0)
+    return [responses]
+
+
+def _split(groups: Sequence[Group]) -> tuple[list[Group], list[Group]] | None:
+    """Two halves of as equally many atoms as a greedy choice gives; None if they are too many."""
+    halves: tuple[list[Group], list[Group]] = ([], [])
+    sizes = [1, 1]
     for group in sorted(groups, key=lambda group: group[1], reverse=True):
-        small, large = sorted(halves, key=BlackBoxes.atom_count)
-        halves = BlackBoxes.pure((*small.responses, group)), large
+        smaller = sizes.index(min(sizes))
+        halves[smaller].append(group)
+        sizes[smaller] *= group[1] + 1
+        if sizes[smaller] > _LARGEST_HALF:
+            return None
     return halves
 
 
@@ -137,10 +144,10 @@ class _OneLargeGroup(BlackBoxProfile):
 class _MeetInTheMiddle(BlackBoxProfile):
     """Enumerate each half, sort one, and look every atom of the other up in it."""
 
-    def __init__(self, boxes: BlackBoxes, left: BlackBoxes, right: BlackBoxes) -> None:
+    def __init__(self, boxes: BlackBoxes, left: Sequence[Group], right: Sequence[Group]) -> None:
         super().__init__(boxes)
-        self._left = _product_atoms(left.responses)
-        self._right = AtomCurve(_product_atoms(right.responses))
+        self._left = _product_atoms(left)
+        self._right = AtomCurve(_product_atoms(right))
         order = np.argsort(self._left.losses)  # neighbours look in neighbouring places
         self._losses, self._masses = self._left.losses[order], self._left.masses[order]
 

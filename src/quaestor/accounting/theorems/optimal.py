@@ -11,9 +11,9 @@ from flint import arb
 
 from quaestor.accounting.balls import ZERO, between, outward, rational, refined, working_precision
 from quaestor.accounting.binomial import lower_tail, upper_tail
+from quaestor.accounting.black_box_profile import BlackBoxProfile
 from quaestor.accounting.black_boxes import BlackBoxes
 from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.profile import BlackBoxProfile
 from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:
@@ -99,7 +99,10 @@ class RandomizedResponsePower(BlackBoxProfile):
         """
         with working_precision(256):
             demands: dict[int, arb] = {}
-            wanted = {self._threshold(self._newton_guess(slack))}
+            start = self._threshold(self._newton_guess(slack))
+            while not self._detects_more_than(slack, start):  # it demands nothing: try a laxer one
+                start += 1
+            wanted = {start}
             while wanted:
                 for threshold in wanted:
                     demands[threshold] = self._demand(threshold, slack)
@@ -108,6 +111,9 @@ class RandomizedResponsePower(BlackBoxProfile):
                 first, last = self._threshold(answer.upper), self._threshold(answer.lower)
                 wanted = set(range(max(first, 0), last + 1)) - demands.keys()
         return answer
+
+    def _detects_more_than(self, slack: arb, threshold: int) -> bool:
+        return threshold >= self.count // 2 or bool(self._detection(threshold, 64) > slack)
 
     def _demand(self, threshold: int, slack: arb) -> arb:
         def demand(bits: int) -> arb:

@@ -92,7 +92,9 @@ class FormulaProfile(Profile):
                 return Bounds.exactly(math.inf)
             if slack > 0:
                 return outward(self._epsilon_at(slack)).clipped(0.0, math.inf)
-            return self._epsilon_without_slack()
+            if slack.is_zero():
+                return self._epsilon_without_slack()
+            return Bounds(lower=0.0, upper=math.inf)
 
     def _epsilon_without_slack(self) -> Bounds:
         return Bounds.exactly(math.inf)

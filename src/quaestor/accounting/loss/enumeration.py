@@ -1,0 +1,69 @@
+"""Few losses with few values, few times: every sum of them, listed."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quaestor.accounting.atoms import UNIT, AtomCurve, Atoms
+from quaestor.accounting.loss.finite import FiniteLoss
+from quaestor.accounting.loss.responses import Responses
+
+if TYPE_CHECKING:
+    from quaestor.accounting.loss.complexes import Floats
+    from quaestor.accounting.loss.product import Product
+
+__all__ = ["enumerated"]
+
+_MOST_SUMS = 1 << 17
+
+
+def enumerated(product: Product) -> AtomCurve | None:
+    """The exact curve of a product that has few different sums; None if they are many."""
+    groups: list[tuple[Floats, Floats, int]] = []  # losses, masses, count
+    for law, count in product.terms:
+        if isinstance(law, FiniteLoss):
+            groups.append((law.losses, law.masses, count))
+        elif isinstance(law, Responses) and law.epsilons.size <= 20:
+            for epsilon, times in zip(law.epsilons, law.counts, strict=True):
+                lie = 1 / (1 + math.exp(min(float(epsilon), 700.0)))
+                pair = np.array([epsilon, -epsilon]), np.array([1 - lie, lie])
+                groups.append((*pair, int(times) * count))
+        else:
+            return None
+    sums = 1
+    for losses, _, count in groups:
+        if count > _MOST_SUMS or losses.size > 64:
+            return None
+        sums *= math.comb(count + losses.size - 1, losses.size - 1)
+        if sums > _MOST_SUMS:
+            return None
+    atoms = Atoms(losses=np.zeros(1), masses=np.ones(1), blur=0.0, error=0.0)
+    for losses, masses, count in groups:
+        atoms = atoms @ _power(losses, masses, count)
+    return AtomCurve(atoms)
+
+
+def _power(losses: Floats, masses: Floats, count: int) -> Atoms:
+    """``count`` independent copies: one atom for every way to share the count among the values."""
+    shares = np.zeros((1, 0))
+    left = np.array([float(count)])
+    for _ in range(losses.size - 1):
+        options = [np.arange(rest + 1.0) for rest in left]
+        rows = np.repeat(np.arange(left.size), [len(option) for option in options])
+        taken = np.concatenate(options)
+        shares = np.column_stack((shares[rows], taken))
+        left = left[rows] - taken
+    shares = np.column_stack((shares, left))
+    factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1.0, count + 1)))))
+    logs = factorials[count] - np.sum(factorials[shares.astype(int)], axis=1)
+    logs = logs + shares @ np.log(masses)
+    size = float(factorials[count]) + count * float(np.max(np.abs(np.log(masses)))) + count
+    return Atoms(
+        losses=shares @ losses,
+        masses=np.exp(logs),
+        blur=8 * UNIT * (count + losses.size) * float(np.max(np.abs(losses))),
+        error=UNIT * (8 + 4 * losses.size) * (size + count),
+    )

@@ -1,0 +1,343 @@
+r"""Inverting the Laplace transform of a sum of losses, with every error accounted for.
+
+For :math:`\theta > 0`,
+
+.. math:: (1-e^{-x})_+ = \frac{1}{2\pi i}\int_{\theta-i\infty}^{\theta+i\infty}
+          \frac{e^{sx}}{s(s+1)}\,ds, \qquad\text{hence}\qquad
+          \delta(\varepsilon) = \frac{1}{2\pi}\int_{-\infty}^{\infty}
+          \frac{e^{K(s)-s\varepsilon}}{s(s+1)}\,dt, \quad s = \theta+it,
+
+where K is the log-moment of the total loss. On the line through the saddle point the integrand is a
+bell, and the trapezoidal rule with step tau is astonishingly good. What it leaves, and how each
+part is bounded:
+
+*Aliasing.* By Poisson summation the infinite rule gives :math:`\sum_m e^{\theta m\Lambda}
+\delta(\varepsilon + m\Lambda)` with :math:`\Lambda = 2\pi/\tau`, all terms positive: it can only
+be too large. Terms m < 0 are at most :math:`e^{-\theta|m|\Lambda}`; terms m > 0 fall geometrically
+by Chernoff's bound at a second, larger theta.
+
+*Truncation.* Beyond the last node, :math:`|e^{K(s)}|` is bounded block by block by what the laws
+say about their decay, and by the smoothing.
+
+*Smoothing.* A sum of atoms does not decay. One more Gaussian release of tiny variance v makes it
+decay, and can only raise delta. By how much: :math:`\partial_v\delta_v(\varepsilon) = \tfrac12
+p_v(\varepsilon)`, with p the density of the smoothed loss (the kink of :math:`(1-e^{-x})_+` is all
+that diffusion with drift 1/2 sees), and :math:`p_u \le \sqrt{v/u}\,e^{v/8}\,p_v` for u < v
+(compare the two Gaussian kernels); hence by at most :math:`v e^{v/8} p_v(\varepsilon)`, and p is
+one more sum over the same nodes.
+
+*Rounding.* Each node carries the error that its laws state.
+
+On a lattice the integral runs over one period with a geometric series as kernel, and there is
+nothing to smooth.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.loss.complexes import UNIT, expm1
+from quaestor.accounting.loss.product import least_point
+
+if TYPE_CHECKING:
+    from quaestor.accounting.loss.complexes import Complexes, Floats
+    from quaestor.accounting.loss.law import Lattice
+    from quaestor.accounting.loss.product import Product
+
+__all__ = ["Line"]
+
+_NEGLIGIBLE = 42.0  # nats below the integrand's peak at which truncation may happen
+_LARGEST_BLOCK = 1.06  # ratio of the ends of a block of the tail
+_UNDERFLOW = 1e-290
+_MOST_NODES = 300_000
+_MOST_WORK = 1.2e7  # evaluations of e^(sL), about half a second
+
+
+class _Tail(NamedTuple):
+    """Bounds on what lies beyond the last node, for the two kernels."""
+
+    delta: float
+    density: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Nodes on one vertical line, with the log-moment at each: answers for a range of epsilons."""
+
+    theta: float
+    step: float
+    nodes: Complexes
+    values: Complexes  # K(s) minus K(theta), smoothing included
+    errors: Floats
+    peak: float  # K(theta), smoothing included
+    smoothing: float
+    tail: _Tail
+    second: tuple[float, float]  # another theta, and K there
+    lattice: Lattice | None
+
+    @classmethod
+    def through(cls, product: Product, epsilon: float, *, width: float) -> Line:
+        """The line that suits ``epsilon``, smoothed for a relative ``width`` of delta.
+
+        Raises OverflowError or ValueError where the numbers are beyond floats.
+        """
+        with np.errstate(all="ignore"):
+            line = cls._through(product, epsilon, width=width)
+        if not np.all(np.isfinite(line.values)) or not math.isfinite(line.peak):
+            raise OverflowError("the moments are beyond floats")
+        return line
+
+    @classmethod
+    def _through(cls, product: Product, epsilon: float, *, width: float) -> Line:
+        if product.typical_loss() > epsilon:
+            theta, spread, reach, second = _below_the_mean(product, epsilon)
+        else:
+            theta, spread, reach, second = _above_the_mean(product, epsilon)
+        lattice = product.lattice()
+        smoothing = 0.0
+        if lattice is not None:
+            reach = 2 * max(math.ceil(reach / lattice.gap / 2), 1) * lattice.gap  # an even number
+        elif not product.decays_by_itself():
+            smoothing = width / abs(theta * (theta + 1)) / 2
+        step = 2 * math.pi / reach
+        total = 0.4 / (abs(theta * (theta + 1)) * max(spread, 1 / abs(theta)))  # roughly
+        for _ in range(12):
+            room = total * (width * 1e-2 if smoothing else 1e-13)
+            count, tail = _extent(product, theta, step, smoothing, lattice, room)
+            if not smoothing or product.work(count, step) <= _MOST_WORK:
+                break
+            smoothing *= 2
+        nodes = np.asarray(theta + 1j * step * np.arange(count), np.complex128)
+        values, errors = product.log_moment(nodes)
+        values = values + smoothing / 2 * (nodes * (nodes + 1))
+        top = float(values[0].real)
+        beyond, doubt = product.log_moment(np.array([complex(second)]))
+        smoothed = smoothing / 2 * second * (second + 1)
+        return cls(
+            theta=theta,
+            step=step,
+            nodes=nodes,
+            values=values - top,
+            errors=errors + errors[0] + 4 * UNIT * (np.abs(values) + abs(top)),
+            peak=top,
+            smoothing=smoothing,
+            tail=tail,
+            second=(second, float(beyond.real[0] + doubt[0]) + smoothed + 1e-9),
+            lattice=lattice,
+        )
+
+    def delta(self, epsilon: float) -> Bounds:
+        """Enclose delta at ``epsilon``; wide, but true, where the line does not suit it."""
+        with np.errstate(all="ignore"):
+            lower, upper = self._ends(epsilon)
+        if math.isnan(lower) or math.isnan(upper):
+            return Bounds(lower=0.0, upper=1.0)
+        return Bounds(lower=min(max(lower, 0.0), 1.0), upper=min(max(upper, lower, 0.0), 1.0))
+
+    def _ends(self, epsilon: float) -> tuple[float, float]:
+        epsilon_error = UNIT * np.abs(self.nodes) * abs(epsilon) * 4
+        bells = np.exp(self.values - 1j * self.nodes.imag * epsilon)
+        wobble = np.abs(bells) * np.expm1(np.minimum(self.errors + epsilon_error + 8 * UNIT, 600.0))
+        weights = np.full(self.nodes.size, self.step / math.pi)
+        weights[0] /= 2
+        if self.lattice is not None and self._covers_the_period():
+            weights[-1] /= 2
+        kernel, blur = self._kernel(epsilon)
+        if self.theta < 0:  # past the pole at 0: what is found is delta - 1
+            kernel = -kernel
+        total = float(weights @ (bells * kernel).real)
+        doubt = float(weights @ (np.abs(kernel) * (wobble + 16 * UNIT * np.abs(bells))))
+        doubt += self.tail.delta
+        log_scale = self.peak - self.theta * epsilon
+        log_doubt = UNIT * 8 * (abs(self.peak) + abs(self.theta * epsilon)) + float(self.errors[0])
+        smoothed = 0.0
+        if self.smoothing > 0.0:
+            density = float(weights @ bells.real) + float(weights @ wobble) + self.tail.density
+            smoothed = self.smoothing * math.exp(self.smoothing / 8) * max(density, 0.0) * 1.000001
+        scale = math.exp(min(log_scale, 700.0))
+        wide = math.exp(min(log_doubt + blur, 1.0)) * (1 + 1e-15)
+        less = doubt + self._aliases(epsilon, log_scale)
+        if self.theta > 0:
+            upper = (total + doubt) * scale * wide + _UNDERFLOW
+            lower = (total - less - smoothed) * scale / wide - _UNDERFLOW
+        else:
+            lower = 1.0 - (total + doubt + smoothed) * scale * wide - 4 * UNIT
+            upper = 1.0 - (total - less) * scale / wide + 4 * UNIT
+        return lower, upper
+
+    def with_more(self, product: Product) -> Line:
+        """The same nodes after more releases: their log-moments are added, nothing is recomposed.
+
+        What was beyond the last node shrinks by what the new losses add; a lattice is given up
+        unless they share it, and then there is no line to reuse.
+        """
+        values, errors = product.log_moment(self.nodes)
+        top = float(values[0].real)
+        beyond, doubt = product.log_moment(np.array([complex(self.second[0])]))
+        return replace(
+            self,
+            values=self.values + values - top,
+            errors=self.errors + errors + errors[0] + 4 * UNIT * (np.abs(values) + abs(top)),
+            peak=self.peak + top,
+            second=(self.second[0], self.second[1] + float(beyond.real[0] + doubt[0]) + 1e-12),
+        )
+
+    def _covers_the_period(self) -> bool:
+        assert self.lattice is not None  # noqa: S101
+        half = math.pi / self.lattice.gap
+        return bool(abs(float(self.nodes[-1].imag) - half) < self.step / 4)
+
+    def _kernel(self, epsilon: float) -> tuple[Complexes, float]:
+        """What multiplies e^(K - s epsilon), and how many nats rounding of losses may cost."""
+        s = self.nodes
+        if self.lattice is None:
+            return 1 / (s * (s + 1)), 0.0
+        offset, gap = self.lattice
+        first = math.floor((epsilon - offset) / gap) + 1
+        ahead = offset + gap * first - epsilon  # from epsilon to the first atom beyond it
+        ahead = max(ahead, 0.0)
+        blur = 16 * UNIT * (abs(offset) + abs(epsilon) + gap * abs(first)) * (self.theta + 1)
+        rise = -gap / expm1(-s * gap)
+        fall = -gap / expm1(-(s + 1) * gap)
+        kernel = np.exp(-s * ahead) * (rise - math.exp(-ahead) * fall)
+        return kernel, blur
+
+    def _aliases(self, epsilon: float, log_scale: float) -> float:
+        """The terms of the infinite sum that are not the one wanted, relative to the scale.
+
+        Above the mean: delta is at most 1, and at most Chernoff's bound at the second theta. Below
+        it: 1 - delta is at most 1, and at most e^epsilon.
+        """
+        reach = 2 * math.pi / self.step
+        if self.theta < 0:
+            first = -self.theta * reach, -log_scale
+            other = (1 + self.theta) * reach, epsilon - log_scale
+        else:
+            further, at_further = self.second
+            first = self.theta * reach, -log_scale
+            other = (further - self.theta) * reach, at_further - further * epsilon - log_scale
+        return sum(
+            math.exp(min(start - fall, 700.0)) / -math.expm1(-fall)
+            for fall, start in (first, other)
+        )
+
+
+def _above_the_mean(product: Product, epsilon: float) -> tuple[float, float, float, float]:
+    """A line between 0 and infinity: theta, the spread there, the reach, and a second theta.
+
+    Only choices: any theta > 0 is sound. The saddle point makes e^(K - s epsilon)/(s(s+1)) least.
+    """
+
+    def height(theta: float) -> float:
+        return product.rough_log_moment(theta) - theta * epsilon - math.log(theta * (theta + 1))
+
+    theta = least_point(height, ratio=1.05)
+    spread = _spread(product, theta, 0.05 * theta)
+    peak = product.rough_log_moment(theta)
+    reach = max((_NEGLIGIBLE + max(theta * epsilon - peak, 0.0)) / theta, 13.0 * spread)
+    second = theta * 1.5
+    for _ in range(8):  # heavy tails want a longer reach before aliases fade
+        second, moment = _second(product, theta, spread, reach)
+        left = moment - second * epsilon - (peak - theta * epsilon)
+        if left < (second - theta) * reach - _NEGLIGIBLE:
+            break
+        reach *= 1.5
+    return theta, spread, reach, second
+
+
+def _below_the_mean(product: Product, epsilon: float) -> tuple[float, float, float, float]:
+    """A line between -1 and 0, where 1 - delta is small and found by itself."""
+
+    def place(ratio: float) -> float:
+        return -1 / (1 + ratio)
+
+    def height(ratio: float) -> float:
+        theta = place(ratio)
+        moment = product.rough_log_moment(theta)
+        return moment - theta * epsilon - math.log(-theta * (1 + theta))
+
+    theta = min(max(place(least_point(height, ratio=1.05)), -0.999999), -1e-6)
+    spread = _spread(product, theta, 0.05 * min(-theta, 1 + theta))
+    scale = product.rough_log_moment(theta) - theta * epsilon
+    reach = max(
+        (_NEGLIGIBLE + max(-scale, 0.0)) / -theta,
+        (_NEGLIGIBLE + max(epsilon - scale, 0.0)) / (1 + theta),
+        13.0 * spread,
+    )
+    return theta, spread, reach, theta
+
+
+def _spread(product: Product, theta: float, gap: float) -> float:
+    sides = product.rough_log_moment(theta + gap) + product.rough_log_moment(theta - gap)
+    curvature = (sides - 2 * product.rough_log_moment(theta)) / gap**2
+    return math.sqrt(curvature) if math.isfinite(curvature) and curvature > 1e-300 else 1e-150
+
+
+def _second(product: Product, theta: float, spread: float, reach: float) -> tuple[float, float]:
+    """The larger theta whose Chernoff bound makes the aliases beyond ``reach`` smallest."""
+    best = (math.inf, theta * 1.5, math.inf)
+    for sds in (10.0, 6.0, 3.5, 2.0, 1.2, 0.7, 0.4, 0.2):
+        further = theta + sds / spread
+        moment = product.rough_log_moment(further)
+        best = min(best, (moment - (further - theta) * reach, further, moment))
+    return best[1], best[2]
+
+
+def _extent(  # noqa: PLR0913  # what decides how far the nodes reach
+    product: Product,
+    theta: float,
+    step: float,
+    smoothing: float,
+    lattice: Lattice | None,
+    room: float,
+) -> tuple[int, _Tail]:
+    """How many nodes are needed, and a bound on what lies beyond them.
+
+    Walks outward in blocks, each with what the laws certify about it, and cuts where everything
+    beyond fits into ``room``. Without smoothing and without a lattice, the laws must decay by
+    themselves (a Gaussian among them does).
+    """
+    floor = _NEGLIGIBLE + 40.0
+    if lattice is not None:
+        last = math.pi / lattice.gap
+    elif smoothing > 0.0:
+        last = math.sqrt(2 * floor / smoothing)
+    else:
+        last = _until_negligible(product, theta, step, floor)
+    ends = [step]
+    while ends[-1] < last:
+        ends.append(min(ends[-1] * _LARGEST_BLOCK + step, max(last, 2 * step)))
+    low, high = np.array(ends[:-1]), np.array(ends[1:])
+    if low.size == 0:
+        return 2, _Tail(0.0, 0.0)
+    nats = product.decay(theta, low, high) + smoothing * low**2 / 2
+    density = np.exp(-nats) * (high - low + step) / math.pi
+    kernel = low**-2.0
+    if lattice is not None:  # a geometric series falls like 1/t only, within its period
+        kernel = math.pi * math.exp(min((abs(theta) + 1) * lattice.gap / 2, 600.0)) / low
+    delta = density * kernel
+    beyond = math.exp(-floor) * 4 / step if lattice is None else 0.0
+    left_delta = np.append(np.cumsum(delta[::-1])[::-1], 0.0) + beyond
+    left_density = np.append(np.cumsum(density[::-1])[::-1], 0.0) + beyond
+    fits = left_delta + smoothing * left_density <= max(room, 2 * beyond * (1 + smoothing))
+    cut = int(np.argmax(fits)) if bool(np.any(fits)) else low.size
+    cut = min(cut, int(np.searchsorted(high, step * _MOST_NODES)))
+    reach = float(high[cut - 1]) if cut else step
+    count = math.ceil(reach / step) + 1
+    if lattice is not None:
+        count = min(count, round(last / step) + 1)  # the last one at half the period
+    return count, _Tail(float(left_delta[cut]), float(left_density[cut]))
+
+
+def _until_negligible(product: Product, theta: float, step: float, floor: float) -> float:
+    reach = np.array([step])
+    while reach[0] < 1e12:
+        if product.decay(theta, reach, reach * _LARGEST_BLOCK)[0] > floor * 2:
+            break
+        reach *= 1.5
+    return float(reach[0])

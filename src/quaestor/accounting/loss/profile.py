@@ -1,0 +1,174 @@
+"""Answers about a sum of losses: the smallest certified interval for delta or epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from copy import copy
+from typing import TYPE_CHECKING
+
+from flint import arb
+
+from quaestor.accounting.balls import ONE, ZERO, ball_of, outward, working_precision
+from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.loss.enumeration import enumerated
+from quaestor.accounting.loss.line import Line
+from quaestor.accounting.loss.product import Product
+from quaestor.accounting.profile import Profile, least_epsilon
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor.accounting.loss.law import Law
+
+__all__ = ["LossProfile"]
+
+_WIDTH = 1e-4  # relative, in delta: what smoothing aims at
+
+
+class LossProfile(Profile):
+    """The profile of independent losses in one direction: failures merged with the finite part."""
+
+    def __init__(self, laws: Sequence[tuple[Law, int]], *, width: float = _WIDTH) -> None:
+        """Keep the laws; lines are drawn when questions come."""
+        self.product = Product(laws)
+        self.width = width
+        self._lines: dict[float, Line] = {}
+        self._inherited: list[Line] = []
+        self._log_kept = _log_kept(laws)
+        self._listed = enumerated(self.product)
+
+    def then(self, laws: Sequence[tuple[Law, int]]) -> LossProfile:
+        """The same with more losses; lines already drawn are carried on."""
+        longer = copy(self)
+        longer.product = self.product.then(laws)
+        longer._lines, longer._listed = {}, None
+        added = Product(laws)
+        lines = [*self._lines.values(), *self._inherited][-2:]
+        longer._inherited = [line.with_more(added) for line in lines if line.lattice is None]
+        with working_precision(128):
+            longer._log_kept = self._log_kept + _log_kept(laws)
+        return longer
+
+    def _failure(self) -> arb:
+        """The probability that some loss is infinite."""
+        with working_precision(128):
+            return -self._log_kept.expm1() if self._log_kept.is_finite() else ONE
+
+    def _finite_delta(self, epsilon: float) -> Bounds:
+        """Enclose delta given that no loss is infinite."""
+        if not self.product.terms:
+            return Bounds.exactly(0.0)
+        if self._listed is not None:
+            return self._listed.bounds(epsilon)
+        return self._on(self._line(epsilon), epsilon)
+
+    def _on(self, line: Line | None, epsilon: float) -> Bounds:
+        """What a line says, together with the moment bound where more is not known."""
+        known = Bounds(lower=0.0, upper=1.0) if line is None else line.delta(epsilon)
+        if line is not None and not self.product.moments_only:
+            return known
+        return Bounds(lower=known.lower, upper=max(self.product.moment_delta(epsilon), known.lower))
+
+    def _line(self, epsilon: float) -> Line | None:
+        """The line for this epsilon; None where the numbers are beyond floats."""
+        for line in self._inherited:
+            if line.delta(epsilon).relative_width <= 4 * self.width:
+                return line
+        if epsilon not in self._lines:
+            try:
+                line = Line.through(self.product, epsilon, width=self.width)
+            except (OverflowError, ValueError, MemoryError):
+                return None
+            self._lines[epsilon] = line
+        return self._lines[epsilon]
+
+    def delta_bounds(self, *, epsilon: float) -> Bounds:
+        """Enclose the total delta at ``epsilon``."""
+        failure = self._failure()
+        if math.isinf(epsilon) or failure == 1:
+            return outward(failure)
+        finite = ball_of(self._finite_delta(epsilon))
+        with working_precision(128):
+            return outward(finite + (1 - finite) * failure).clipped(0.0, 1.0)
+
+    def epsilon_bounds(self, *, delta: float) -> Bounds:
+        """Enclose the least epsilon that is true at ``delta``."""
+        if delta >= 1.0:
+            return Bounds.exactly(0.0)
+        failure = outward(self._failure())
+        if delta < failure.lower:
+            return Bounds.exactly(math.inf)
+        largest = self.product.largest()
+        if delta <= failure.upper:
+            return Bounds(lower=0.0, upper=largest if failure.upper == 0.0 else math.inf)
+        return self._search(delta, largest)
+
+    def _search(self, delta: float, largest: float) -> Bounds:
+        """Draw a line, solve on it, and draw a better one there, until it stays."""
+        guess = self._guess(delta)
+        if self._listed is not None:
+            return least_epsilon(
+                lambda epsilon: self.delta_bounds(epsilon=epsilon),
+                target=Bounds.exactly(delta),
+                guess=guess,
+                largest=largest,
+                polish=4,
+            )
+        failure = self._failure()
+        found = Bounds(lower=0.0, upper=largest)
+        for _ in range(4):
+            line = self._line(guess)
+
+            def curve(epsilon: float, line: Line | None = line) -> Bounds:
+                ball = ball_of(self._on(line, epsilon))
+                with working_precision(128):
+                    return outward(ball + (1 - ball) * failure).clipped(0.0, 1.0)
+
+            found = least_epsilon(
+                curve,
+                target=Bounds.exactly(delta),
+                guess=guess,
+                largest=largest,
+                polish=4,
+            )
+            guess = (found.lower + found.upper) / 2
+            if line is None or self.product.moments_only:
+                break
+            if line.delta(guess).relative_width <= 4 * self.width:
+                break
+        return found
+
+    def _guess(self, delta: float) -> float:
+        """Where an inherited line crosses delta, or else the moment bound's epsilon."""
+        failure = outward(self._failure()).upper
+        for line in self._inherited:
+            low, high = 0.0, max(16.0 * line.peak / line.theta, 1.0)
+            for _ in range(40):
+                middle = (low + high) / 2
+                low, high = (
+                    (middle, high) if line.delta(middle).lower > delta - failure else (low, middle)
+                )
+            return high
+        return self.product.typical_epsilon(max(delta - failure, 5e-324))
+
+    def supports(self, at_most: int) -> Sequence[float]:
+        """Evenly spread epsilons, up to where a delta of 1e-12 beyond the failures is reached."""
+        failure = outward(self._failure()).upper
+        if failure >= 1.0:
+            return [0.0]
+        largest = self.epsilon_bounds(delta=min(failure + 1e-12, 1.0)).upper
+        gaps = max(at_most - 1, 1)
+        return [largest * i / gaps for i in range(gaps + 1)]
+
+
+def _log_kept(laws: Sequence[tuple[Law, int]]) -> arb:
+    """The log of the probability that every loss is finite; minus infinity if some never is."""
+    chances = Counter[Bounds]()
+    for law, count in laws:
+        if law.infinite.upper > 0.0:
+            chances[law.infinite] += count
+    with working_precision(128):
+        if any(chance.lower >= 1.0 for chance in chances):
+            return arb.neg_inf()
+        return sum(((-ball_of(chance)).log1p() * n for chance, n in chances.items()), ZERO)
