@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.cases import CASES, QUESTIONS
+from benchmarks.cases import CASES
 from benchmarks.comparison import Comparison
 from benchmarks.isolation import measure
 from benchmarks.machine import load, machine
-from benchmarks.peers import OURS, rivals
+from benchmarks.peers import NOBODY, OURS, rivals
 from benchmarks.report import Results, markdown, tables
 from benchmarks.source import fingerprint
 from benchmarks.startup import STARTUPS, median_seconds
@@ -23,7 +23,7 @@ from benchmarks.text import summary
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from benchmarks.cases import Case
+    from benchmarks.case import Case
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 _WIDE = 230  # columns, where the output is not a terminal
@@ -60,7 +60,7 @@ def _run(cases: Sequence[Case], console: Console, *, quick: bool) -> Results:
     before = load()
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(STARTUPS) + len(cases) * len(QUESTIONS))
+        task = progress.add_task("", total=len(STARTUPS) + len(cases))
         startups = {}
         for startup in STARTUPS:
             progress.update(task, description=startup.name)
@@ -72,16 +72,16 @@ def _run(cases: Sequence[Case], console: Console, *, quick: bool) -> Results:
             for row in _compared(case, quick=quick):
                 console.print(summary(row), style="dim")
                 rows.append(row)
-            progress.advance(task, len(QUESTIONS))
+            progress.advance(task)
     loads = {"load before, after": f"{before}, {load()} (the benchmark itself is 1)"}
     return Results(machine=machine() | loads, rows=rows, startups=startups)
 
 
 def _compared(case: Case, *, quick: bool) -> Iterator[Comparison]:
-    for question in QUESTIONS:
+    for question in case.questions:
         ours = measure(OURS, case, question)
-        for peer in rivals(case):
-            skipped = quick and case.slow
+        for peer in rivals(case) or (NOBODY,):
+            skipped = peer == NOBODY or (quick and case.slow)
             theirs = None if skipped else measure(peer, case, question)
             yield Comparison(case=case, question=question, peer=peer, ours=ours, theirs=theirs)
 

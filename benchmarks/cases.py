@@ -1,110 +1,145 @@
-"""What is measured: histories of black boxes, and two questions about each."""
+"""What is measured: histories of black boxes, and histories of which more is known."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from benchmarks.case import Case, Group, plain
+from benchmarks.mechanisms import (
+    BlackBox,
+    DiscreteGaussian,
+    Gaussian,
+    Geometric,
+    Laplace,
+    Mechanism,
+    SampledGaussian,
+)
 
-__all__ = ["CASES", "QUESTIONS", "Case", "Group", "Question"]
-
-Question = Literal["epsilon", "delta"]
-QUESTIONS: tuple[Question, ...] = ("epsilon", "delta")
+__all__ = ["BLACK_BOXES", "CASES", "WHITE_BOXES"]
 
 _GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread evenly and never meet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """``count`` releases that are each (epsilon, delta)-differentially private."""
-
-    epsilon: float
-    delta: float = 0.0
-    count: int = 1
+def _boxes(count: int, box: BlackBox, *, delta: float, at: float, slow: bool = False) -> Case:
+    name = f"{count:,} x ({plain(box.epsilon)}, {plain(box.delta)})"
+    groups = (Group(mechanism=box, count=count),)
+    return Case(name=name, groups=groups, delta=delta, epsilon=at, slow=slow)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A history, the delta at which epsilon is asked, and the epsilon at which delta is asked.
-
-    Attributes:
-        slow: peers need much time or memory; left out of a quick run.
-    """
-
-    name: str
-    groups: tuple[Group, ...]
-    delta: float
-    epsilon: float
-    slow: bool = False
-
-    @property
-    def count(self) -> int:
-        """How many releases there are."""
-        return sum(group.count for group in self.groups)
-
-    @property
-    def homogeneous(self) -> bool:
-        """Whether all releases are alike."""
-        return len(self.groups) == 1
-
-    def asked(self, question: Question) -> str:
-        """The question in words."""
-        if question == "epsilon":
-            return f"epsilon at delta {_plain(self.delta)}"
-        return f"delta at epsilon {_plain(self.epsilon)}"
+def _pure(*epsilons: float, count: int = 1) -> tuple[Group, ...]:
+    return tuple(Group(mechanism=BlackBox(epsilon=each), count=count) for each in epsilons)
 
 
-def _plain(number: float) -> str:
-    """Like ``1e-8``, where ``%g`` would write ``1e-08``."""
-    return f"{number:g}".replace("e-0", "e-")
-
-
-def _alike(group: Group, *, delta: float, epsilon: float, slow: bool = False) -> Case:
-    name = f"{group.count:,} x ({_plain(group.epsilon)}, {_plain(group.delta)})"
-    return Case(name=name, groups=(group,), delta=delta, epsilon=epsilon, slow=slow)
+def _different(count: int, low: float, high: float, delta: float) -> tuple[Group, ...]:
+    step = (high - low) / (count - 1)
+    boxes = (BlackBox(epsilon=low + step * i, delta=delta) for i in range(count))
+    return tuple(Group(mechanism=box) for box in boxes)
 
 
 _HOMOGENEOUS = (
-    _alike(Group(epsilon=0.1, delta=1e-8, count=30), delta=1e-6, epsilon=2.0),
-    _alike(Group(epsilon=0.1, delta=1e-12, count=1_000), delta=1e-6, epsilon=20.0),
-    _alike(Group(epsilon=0.1, delta=1e-12, count=10_000), delta=1e-6, epsilon=95.0),
-    _alike(Group(epsilon=0.1, delta=1e-12, count=10**5), delta=1e-6, epsilon=640.0, slow=True),
-    _alike(Group(epsilon=0.1, delta=1e-14, count=10**6), delta=1e-6, epsilon=5400.0, slow=True),
-    _alike(Group(epsilon=1e-4, delta=1e-16, count=10**9), delta=1e-6, epsilon=20.0, slow=True),
+    _boxes(30, BlackBox(epsilon=0.1, delta=1e-8), delta=1e-6, at=2.0),
+    _boxes(1_000, BlackBox(epsilon=0.1, delta=1e-12), delta=1e-6, at=20.0),
+    _boxes(10_000, BlackBox(epsilon=0.1, delta=1e-12), delta=1e-6, at=95.0),
+    _boxes(10**5, BlackBox(epsilon=0.1, delta=1e-12), delta=1e-6, at=640.0, slow=True),
+    _boxes(10**6, BlackBox(epsilon=0.1, delta=1e-14), delta=1e-6, at=5400.0, slow=True),
+    _boxes(10**9, BlackBox(epsilon=1e-4, delta=1e-16), delta=1e-6, at=20.0, slow=True),
 )
 
 _SMALL_DELTA = (
-    _alike(Group(epsilon=0.1, count=1_000), delta=1e-12, epsilon=27.0),
-    _alike(Group(epsilon=0.1, count=1_000), delta=1e-40, epsilon=46.0),
-    _alike(Group(epsilon=0.01, count=10**5), delta=1e-12, epsilon=27.0),
-    _alike(Group(epsilon=0.01, count=10**5), delta=1e-40, epsilon=47.0),
+    _boxes(1_000, BlackBox(epsilon=0.1), delta=1e-12, at=27.0),
+    _boxes(1_000, BlackBox(epsilon=0.1), delta=1e-40, at=46.0),
+    _boxes(10**5, BlackBox(epsilon=0.01), delta=1e-12, at=27.0),
+    _boxes(10**5, BlackBox(epsilon=0.01), delta=1e-40, at=47.0),
 )
 
 _HETEROGENEOUS = (
     Case(
         name="500 x 0.01 and 20 x 0.2",
-        groups=(Group(epsilon=0.01, count=500), Group(epsilon=0.2, count=20)),
+        groups=(*_pure(0.01, count=500), *_pure(0.2, count=20)),
         delta=1e-6,
         epsilon=4.0,
     ),
     Case(
         name="40 different, 0.05 to 0.15",
-        groups=tuple(Group(epsilon=0.05 + 0.1 * (i * _GOLDEN % 1)) for i in range(40)),
+        groups=_pure(*(0.05 + 0.1 * (i * _GOLDEN % 1) for i in range(40))),
         delta=1e-6,
         epsilon=2.5,
     ),
     Case(
         name="200 decimals, 0.01 to 0.20",
-        groups=tuple(Group(epsilon=i / 100, count=10) for i in range(1, 21)),
+        groups=_pure(*(i / 100 for i in range(1, 21)), count=10),
         delta=1e-6,
         epsilon=9.0,
     ),
     Case(
         name="1,000 different, (0.01 to 0.2, 1e-10)",
-        groups=tuple(Group(epsilon=0.01 + 0.19 * i / 999, delta=1e-10) for i in range(1_000)),
+        groups=_different(1_000, 0.01, 0.2, 1e-10),
         delta=1e-6,
         epsilon=24.0,
         slow=True,
     ),
+    Case(
+        name="10,000 different, (0.01 to 0.2, 1e-12)",
+        groups=_different(10_000, 0.01, 0.2, 1e-12),
+        delta=1e-6,
+        slow=True,
+    ),
+    Case(
+        name="100,000 different, (0.001 to 0.02, 1e-14)",
+        groups=_different(100_000, 0.001, 0.02, 1e-14),
+        delta=1e-6,
+        slow=True,
+        growing=True,
+    ),
 )
 
-CASES = _HOMOGENEOUS + _SMALL_DELTA + _HETEROGENEOUS
+
+def _alike(name: str, mechanism: Mechanism, count: int, *, delta: float = 1e-6) -> Case:
+    groups = (Group(mechanism=mechanism, count=count),)
+    return Case(name=f"{count:,} x {name}", groups=groups, delta=delta)
+
+
+def _one_of_four(i: int) -> Mechanism:
+    """One of four kinds, with parameters that never come again."""
+    share = i * _GOLDEN % 1
+    if i % 4 == 0:
+        return Gaussian(sigma=40 + 40 * share)
+    if i % 4 == 1:
+        return Laplace(scale=20 + 40 * share)
+    if i % 4 == 2:
+        return SampledGaussian(sigma=1 + share, rate=0.01)
+    return BlackBox(epsilon=0.01 + 0.09 * share, delta=1e-12)
+
+
+_STEP = SampledGaussian(sigma=1, rate=0.01)
+_SGD = "Gaussian(1) on a sample of 0.01"
+
+_EQUAL = (
+    *(_alike("Gaussian(50)", Gaussian(sigma=50), 10**4, delta=10**-n) for n in (6, 12, 20, 40)),
+    _alike("Laplace(20)", Laplace(scale=20), 1_000),
+    *(_alike(_SGD, _STEP, count) for count in (10**3, 10**4, 10**5)),
+    _alike(_SGD, _STEP, 10**5, delta=1e-10),
+    _alike("DiscreteGaussian(50)", DiscreteGaussian(sigma=50), 1_000),
+    _alike("Geometric(20)", Geometric(scale=20), 1_000),
+)
+
+_MIXED = (
+    Case(
+        name="500 Gaussian, 500 Laplace, 300 sampled, 100 black boxes",
+        groups=(
+            Group(mechanism=Gaussian(sigma=50), count=500),
+            Group(mechanism=Laplace(scale=20), count=500),
+            Group(mechanism=_STEP, count=300),
+            Group(mechanism=BlackBox(epsilon=0.1, delta=1e-10), count=100),
+        ),
+        delta=1e-6,
+    ),
+    Case(
+        name="1,000 different of these four kinds",
+        groups=tuple(Group(mechanism=_one_of_four(i)) for i in range(1_000)),
+        delta=1e-6,
+        slow=True,
+    ),
+)
+
+BLACK_BOXES = _HOMOGENEOUS + _SMALL_DELTA + _HETEROGENEOUS
+WHITE_BOXES = _EQUAL + _MIXED
+CASES = BLACK_BOXES + WHITE_BOXES

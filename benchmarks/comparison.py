@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 from benchmarks.isolation import Measured
 
 if TYPE_CHECKING:
-    from benchmarks.cases import Case, Question
+    from benchmarks.case import Case, Question
     from benchmarks.isolation import Outcome
+    from benchmarks.peers import Answer
 
 __all__ = ["Comparison", "Verdict"]
+
+_EQUAL = 1e-3  # relative: nearer than that to the truth counts as equally tight
 
 
 class Verdict(StrEnum):
@@ -23,6 +26,7 @@ class Verdict(StrEnum):
     EQUAL = "equal"
     OPEN = "peer lower, inside our interval"
     BELOW = "peer below the truth"
+    MISSES = "peer's interval misses the truth"
     ALONE = "peer has no answer"
     SKIPPED = "not compared"
     FAILED = "quaestor has no answer"
@@ -30,7 +34,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A row of the table; ``theirs`` is missing where a quick run leaves the peer out."""
+    """A row of the table; ``theirs`` is missing where a peer is left out or there is none."""
 
     case: Case
     question: Question
@@ -47,12 +51,7 @@ class Comparison:
             return Verdict.SKIPPED
         if not isinstance(self.theirs, Measured) or math.isnan(self.theirs.answer.upper):
             return Verdict.ALONE
-        ours, theirs = self.ours.answer, self.theirs.answer.upper
-        if ours.lower is not None and theirs < ours.lower:
-            return Verdict.BELOW
-        if theirs < ours.upper:
-            return Verdict.OPEN
-        return Verdict.OURS if theirs > ours.upper else Verdict.EQUAL
+        return _verdict(self.ours.answer, self.theirs.answer)
 
     @property
     def gap(self) -> float | None:
@@ -61,8 +60,19 @@ class Comparison:
             return None
         lower, upper = self.ours.answer.lower, self.ours.answer.upper
         theirs = self.theirs.answer.upper
+        if lower is not None and lower <= theirs <= upper:
+            return 0.0
         end = lower if lower is not None and theirs < lower else upper
         return (theirs - end) / end if end else None
+
+    @property
+    def equally_tight(self) -> bool:
+        """Whether the peer is as near to the truth as our interval is wide, or a thousandth."""
+        if self.gap is None or not isinstance(self.ours, Measured):
+            return False
+        lower, upper = self.ours.answer.lower, self.ours.answer.upper
+        width = 0.0 if lower is None else (upper - lower) / upper
+        return abs(self.gap) <= max(width, _EQUAL)
 
     @property
     def ratio(self) -> float | None:
@@ -70,3 +80,13 @@ class Comparison:
         if not isinstance(self.ours, Measured) or not isinstance(self.theirs, Measured):
             return None
         return self.theirs.warm / self.ours.warm
+
+
+def _verdict(ours: Answer, theirs: Answer) -> Verdict:
+    if ours.lower is not None and theirs.upper < ours.lower:
+        return Verdict.BELOW
+    if theirs.lower is not None and theirs.lower > ours.upper:
+        return Verdict.MISSES
+    if theirs.upper < ours.upper:
+        return Verdict.OPEN
+    return Verdict.OURS if theirs.upper > ours.upper else Verdict.EQUAL

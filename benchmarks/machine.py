@@ -12,7 +12,7 @@ from benchmarks.source import fingerprint
 
 __all__ = ["load", "machine"]
 
-_LIBRARIES = ("quaestor", "python-flint", "numpy", "dp-accounting", "scipy")
+_LIBRARIES = ("quaestor", "python-flint", "numpy", "dp-accounting", "prv-accountant", "scipy")
 _CPU = Path("/proc/cpuinfo")
 
 

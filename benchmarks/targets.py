@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks.comparison import Verdict
 from benchmarks.isolation import Measured
+from benchmarks.mechanisms import SampledGaussian
+from benchmarks.speed import Target, speed_targets
 from benchmarks.startup import COMMAND_LINE
 from benchmarks.text import duration
 
@@ -16,16 +17,7 @@ if TYPE_CHECKING:
 
     from benchmarks.comparison import Comparison
 
-__all__ = ["Target", "targets"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A goal, what was measured, and whether that is enough; ``None`` if it was not measured."""
-
-    goal: str
-    measured: str
-    met: bool | None
+__all__ = ["targets"]
 
 
 def targets(rows: Sequence[Comparison], startups: Mapping[str, float]) -> tuple[Target, ...]:
@@ -35,13 +27,13 @@ def targets(rows: Sequence[Comparison], startups: Mapping[str, float]) -> tuple[
         _slowest(
             "delta of equal releases, up to 1e9 of them, warm: at most 1 ms",
             rows,
-            lambda row: row.case.homogeneous and row.question == "delta",
+            lambda row: _equal_boxes(row) and row.question == "delta",
             1e-3,
         ),
         _slowest(
             "epsilon of equal releases, up to 1e9 of them, warm: at most 10 ms",
             rows,
-            lambda row: row.case.homogeneous and row.question == "epsilon",
+            lambda row: _equal_boxes(row) and row.question == "epsilon",
             1e-2,
         ),
         _slowest(
@@ -56,6 +48,20 @@ def targets(rows: Sequence[Comparison], startups: Mapping[str, float]) -> tuple[
             met=None if command_line is None else command_line < 0.6,
         ),
         _faster(rows),
+        _slowest(
+            "100,000 steps of DP-SGD: well under a second (at most 0.5 s)",
+            rows,
+            lambda row: isinstance(row.case.groups[0].mechanism, SampledGaussian),
+            0.5,
+        ),
+        _slowest(
+            "one more release after 100,000 different ones: at most 0.1 s",
+            rows,
+            lambda row: row.question == "one more",
+            0.1,
+        ),
+        *speed_targets(rows),
+        _memory(rows),
         _tighter(rows),
     )
 
@@ -78,11 +84,24 @@ def _faster(rows: Sequence[Comparison]) -> Target:
     ratios = [
         row.ratio
         for row in rows
-        if row.case.homogeneous and row.case.count == 10**5 and row.ratio is not None
+        if _equal_boxes(row) and row.case.count == 10**5 and row.ratio is not None
     ]
     if not ratios:
         return Target(goal=goal, measured="-", met=None)
     return Target(goal=goal, measured=f"at least {min(ratios):,.0f} times", met=min(ratios) >= 20)
+
+
+def _equal_boxes(row: Comparison) -> bool:
+    return row.case.only_black_boxes and row.case.homogeneous
+
+
+def _memory(rows: Sequence[Comparison]) -> Target:
+    goal = "memory below 500 MB everywhere, imports included"
+    used = [(row.ours.memory, row.case.name) for row in rows if isinstance(row.ours, Measured)]
+    if not used:
+        return Target(goal=goal, measured="-", met=None)
+    most, name = max(used)
+    return Target(goal=goal, measured=f"{most / 1e6:,.0f} MB ({name})", met=most < 500e6)
 
 
 def _tighter(rows: Sequence[Comparison]) -> Target:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.comparison import Verdict
 from benchmarks.isolation import Measured
+from benchmarks.peers import NOBODY
 
 if TYPE_CHECKING:
     from benchmarks.comparison import Comparison
@@ -33,8 +34,13 @@ COLUMNS = (
 _NAMES = {
     "dp_accounting": "dp-accounting",
     "dp_accounting_tree": "dp-accounting, tree",
-    "dp_accounting_fine": "dp-accounting, tree, fine",
+    "dp_accounting_tree.FINE": "dp-accounting, tree, 1e-5",
+    "dp_accounting_tree.COARSE": "dp-accounting, tree, 1e-3",
+    "prv_accountant.FINE": "prv-accountant, 0.01",
+    "prv_accountant.COARSE": "prv-accountant, 0.1",
 }
+
+_WITH_GAP = {Verdict.OURS, Verdict.BELOW, Verdict.MISSES}
 
 
 def duration(seconds: float) -> str:
@@ -54,7 +60,7 @@ def cells(row: Comparison) -> tuple[str, ...]:
         _said(row.ours),
         _width(row.ours),
         _NAMES.get(row.peer, row.peer),
-        _said(row.theirs),
+        _said(row.theirs) if row.peer != NOBODY else "-",
         _verdict(row),
         *_times(row.ours),
         *_times(row.theirs),
@@ -92,7 +98,7 @@ def _width(outcome: Outcome) -> str:
 
 
 def _verdict(row: Comparison) -> str:
-    if row.gap is None or row.verdict not in {Verdict.OURS, Verdict.OPEN, Verdict.BELOW}:
+    if row.gap is None or row.verdict not in _WITH_GAP:
         return row.verdict
     return f"{row.verdict} ({row.gap:+.1e})"
 

@@ -5,17 +5,28 @@ Groups are joined one after another, as its own ``PLDAccountant`` does.
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dp_accounting.pld import common, privacy_loss_distribution
+from dp_accounting.pld import common
+from dp_accounting.pld import privacy_loss_distribution as pld
 
+from benchmarks.mechanisms import (
+    BlackBox,
+    DiscreteGaussian,
+    Gaussian,
+    Geometric,
+    Laplace,
+    SampledGaussian,
+)
 from benchmarks.peers import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.cases import Group
+    from benchmarks.case import Group
+    from benchmarks.mechanisms import Mechanism
     from benchmarks.peers import Peer
 
 __all__ = ["PEER", "Distribution", "DpAccounting"]
@@ -47,11 +58,36 @@ class DpAccounting:
 
     def _power(self, group: Group) -> Distribution:
         """Compose equal distributions in one step."""
-        one = privacy_loss_distribution.from_privacy_parameters(
-            common.DifferentialPrivacyParameters(group.epsilon, group.delta),
-            value_discretization_interval=self._grid,
-        )
-        return one.self_compose(group.count) if group.count > 1 else one
+        mechanism, count = group.mechanism, group.count
+        if isinstance(mechanism, Gaussian):  # what its own accountant does
+            return self._one(Gaussian(sigma=mechanism.sigma / math.sqrt(count)))
+        one = self._one(mechanism)
+        return one.self_compose(count) if count > 1 else one
+
+    def _one(self, mechanism: Mechanism) -> Distribution:
+        grid = self._grid
+        match mechanism:
+            case BlackBox(epsilon=epsilon, delta=delta):
+                return pld.from_privacy_parameters(
+                    common.DifferentialPrivacyParameters(epsilon, delta),
+                    value_discretization_interval=grid,
+                )
+            case Gaussian(sigma=sigma):
+                return pld.from_gaussian_mechanism(sigma, value_discretization_interval=grid)
+            case Laplace(scale=scale):
+                return pld.from_laplace_mechanism(scale, value_discretization_interval=grid)
+            case Geometric(scale=scale):
+                return pld.from_discrete_laplace_mechanism(
+                    1 / scale, value_discretization_interval=grid
+                )
+            case DiscreteGaussian(sigma=sigma):
+                return pld.from_discrete_gaussian_mechanism(
+                    sigma, value_discretization_interval=grid, use_connect_dots=True
+                )
+            case SampledGaussian(sigma=sigma, rate=rate):
+                return pld.from_gaussian_mechanism(
+                    sigma, value_discretization_interval=grid, sampling_prob=rate
+                )
 
 
 PEER: Peer = DpAccounting()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from benchmarks.peers import Peer
 
-__all__ = ["PEER", "DpAccountingTree"]
+__all__ = ["COARSE", "FINE", "PEER"]
 
 
 class DpAccountingTree(DpAccounting):
@@ -29,3 +29,5 @@ class DpAccountingTree(DpAccounting):
 
 
 PEER: Peer = DpAccountingTree()
+COARSE: Peer = DpAccountingTree(grid=1e-3)
+FINE: Peer = DpAccountingTree(grid=1e-5)

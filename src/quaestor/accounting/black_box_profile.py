@@ -61,8 +61,6 @@ class BlackBoxProfile(Profile):
         """Enclose the least epsilon that is true at ``delta``."""
         if delta >= 1.0 or self.delta_bounds(epsilon=0.0).upper <= delta:
             return Bounds.exactly(0.0)
-        if self.boxes.failure() == 1:
-            return Bounds.exactly(math.inf)
         slack = self.boxes.slack(delta)
         if slack < 0:
             return Bounds.exactly(math.inf)

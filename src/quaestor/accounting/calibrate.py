@@ -18,7 +18,8 @@ __all__ = ["calibrate", "calibrate_bounds", "largest_count"]
 
 _FACTOR = 8.0
 _SMALLEST, _LARGEST = _FACTOR**-99, _FACTOR**99  # parameters are looked for between these
-_TOLERANCE = 1e-12
+_TOLERANCE = 1e-12  # relative, of the parameter
+_CLOSE = 1e-10  # nats of delta at which the search stops
 
 
 def calibrate(
@@ -127,15 +128,58 @@ def _search(
             return None  # outside the parameter's own range
 
     fitting, failing = _first_of_each(fits, refusals)
-    while abs(fitting - failing) > _TOLERANCE * min(fitting, failing):
-        middle = math.sqrt(fitting) * math.sqrt(failing)
-        if not min(fitting, failing) < middle < max(fitting, failing):
-            break
-        if fits(middle):
-            fitting = middle
+    return _narrowed(fitting, failing, lambda value: _excess(cost, value, delta))
+
+
+def _excess(cost: Callable[[float], Bounds], value: float, delta: float) -> float:
+    """By how many nats the certified delta passes the target: at most 0 where it fits."""
+    try:
+        upper = cost(value).upper
+    except InvalidParameter:
+        return 1.0
+    if upper <= delta:
+        return math.log(max(upper, 1e-300)) - math.log(max(delta, 1e-300)) if delta else 0.0
+    return max(math.log(upper) - math.log(max(delta, 1e-300)), 1e-300)
+
+
+def _narrowed(
+    fitting: float, failing: float, excess: Callable[[float], float]
+) -> tuple[float, float]:
+    """Bring a value that fits and one that fails together.
+
+    Regula falsi (Illinois) in the logarithm finds about where they meet; small steps from there
+    to both sides make sure.
+    """
+    good, bad = math.log(fitting), math.log(failing)
+    at_good, at_bad = min(excess(fitting), -1e-300), excess(failing)
+    middle, last = (good + bad) / 2, 0
+    for i in range(120):
+        middle = good + (bad - good) * at_good / (at_good - at_bad)
+        if i % 3 == 2 or not min(good, bad) < middle < max(good, bad):
+            middle = (good + bad) / 2  # now and then, for curves that are steps
+        value = excess(math.exp(middle))
+        if value <= 0.0:
+            at_bad /= 2 if last < 0 else 1
+            good, at_good, last = middle, min(value, -1e-300), -1
         else:
-            failing = middle
-    return fitting, failing
+            at_good /= 2 if last > 0 else 1
+            bad, at_bad, last = middle, value, 1
+        if 1e-300 < abs(value) < _CLOSE or abs(good - bad) <= _TOLERANCE:
+            break
+    towards_bad = math.copysign(1.0, bad - good)
+    step = _TOLERANCE
+    while abs(bad - good) > 4 * step:
+        if excess(math.exp(middle - towards_bad * step)) <= 0.0:
+            good = middle - towards_bad * step
+            break
+        step *= 8
+    step = _TOLERANCE
+    while abs(bad - good) > 4 * step:
+        if excess(math.exp(middle + towards_bad * step)) > 0.0:
+            bad = middle + towards_bad * step
+            break
+        step *= 8
+    return math.exp(good), math.exp(bad)
 
 
 def _first_of_each(
@@ -150,8 +194,8 @@ def _first_of_each(
                 answer not in answers or abs(math.log(answers[answer])) > abs(math.log(value))
             ):
                 answers[answer] = value
-        if len(answers) == 2:
-            return answers[True], answers[False]
+            if len(answers) == 2:
+                return answers[True], answers[False]
     if not answers:
         raise refusals[-1]
     if True in answers and refusals:  # everything in range fits, up to its end

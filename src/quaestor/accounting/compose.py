@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from quaestor.accounting.black_box_profile import BlackBoxProfile
 from quaestor.accounting.black_boxes import BlackBoxes
 from quaestor.accounting.explain import Explanation, explain
 from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
@@ -72,10 +73,10 @@ class Composition:
         _check(releases)
         longer = Composition(self.releases + releases)
         longer.__dict__["_losses"] = self._losses.then(releases)
-        if not (self._is_of_black_boxes and all(map(_is_black_box, releases))):
-            longer.__dict__["_is_of_black_boxes"] = False
-        elif self._profile is self._losses:
-            longer.__dict__["_profile"] = longer._losses
+        of_black_boxes = self._is_of_black_boxes and all(map(_is_black_box, releases))
+        longer.__dict__["_is_of_black_boxes"] = of_black_boxes
+        if of_black_boxes and self._profile is self._losses:
+            longer.__dict__["_profile"] = longer._losses  # too many different ones for theorems
         return longer
 
     @cached_property
@@ -93,7 +94,8 @@ class Composition:
         boxes = BlackBoxes.of(self.releases)
         if len(boxes.responses) <= 1:
             return optimal_homogeneous(self.releases)
-        return optimal_heterogeneous(self.releases)
+        exact = optimal_heterogeneous(self.releases)
+        return exact if isinstance(exact, BlackBoxProfile) else self._losses
 
     def epsilon(self, *, delta: float) -> float:
         """The smallest epsilon known to be true at ``delta``: a sound upper bound.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["enumerated"]
 
 _MOST_SUMS = 1 << 17
+_LARGEST_COUNT = 2000  # beyond this the line is better
 
 
 def enumerated(product: Product) -> AtomCurve | None:
     """The exact curve of a product that has few different sums; None if they are many."""
     groups: list[tuple[Floats, Floats, int]] = []  # losses, masses, count
+    blur = error = 0.0
     for law, count in product.terms:
         if isinstance(law, FiniteLoss):
             groups.append((law.losses, law.masses, count))
+            blur, error = blur + count * law.blur, error + count * law.error
         elif isinstance(law, Responses) and law.epsilons.size <= 20:
             for epsilon, times in zip(law.epsilons, law.counts, strict=True):
                 lie = 1 / (1 + math.exp(min(float(epsilon), 700.0)))
@@ -35,7 +39,7 @@ def enumerated(product: Product) -> AtomCurve | None:
             return None
     sums = 1
     for losses, _, count in groups:
-        if count > _MOST_SUMS or losses.size > 64:
+        if count > _LARGEST_COUNT or losses.size > 64:
             return None
         sums *= math.comb(count + losses.size - 1, losses.size - 1)
         if sums > _MOST_SUMS:
@@ -43,7 +47,7 @@ def enumerated(product: Product) -> AtomCurve | None:
     atoms = Atoms(losses=np.zeros(1), masses=np.ones(1), blur=0.0, error=0.0)
     for losses, masses, count in groups:
         atoms = atoms @ _power(losses, masses, count)
-    return AtomCurve(atoms)
+    return AtomCurve(replace(atoms, blur=atoms.blur + blur, error=atoms.error + error))
 
 
 def _power(losses: Floats, masses: Floats, count: int) -> Atoms:
@@ -57,13 +61,13 @@ def _power(losses: Floats, masses: Floats, count: int) -> Atoms:
         shares = np.column_stack((shares[rows], taken))
         left = left[rows] - taken
     shares = np.column_stack((shares, left))
-    factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1.0, count + 1)))))
+    factorials = np.array([math.lgamma(i + 1.0) for i in range(count + 1)])
     logs = factorials[count] - np.sum(factorials[shares.astype(int)], axis=1)
     logs = logs + shares @ np.log(masses)
     size = float(factorials[count]) + count * float(np.max(np.abs(np.log(masses)))) + count
     return Atoms(
         losses=shares @ losses,
         masses=np.exp(logs),
-        blur=8 * UNIT * (count + losses.size) * float(np.max(np.abs(losses))),
-        error=UNIT * (8 + 4 * losses.size) * (size + count),
+        blur=32 * UNIT * (count + losses.size) * float(np.max(np.abs(losses))),
+        error=UNIT * (64 + 32 * losses.size) * size,
     )

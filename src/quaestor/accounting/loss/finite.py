@@ -19,23 +19,26 @@ _MOST_ATOMS = 32
 
 
 class FiniteLoss(Law):
-    """Atoms ``(loss, mass)``; what their masses lack to one is spread over them in proportion.
+    """Atoms ``(loss, mass)``; the law is the masses divided by their sum.
 
-    The masses may be off by a few units in the last place each, and the law is theirs divided by
-    their sum: proportional masses are the same law.
+    Losses and masses may be off by a few units in the last place each; by more than that, ``blur``
+    says how far a loss can be off, and ``error`` by which share a mass.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what is known of a law with atoms
         self,
         losses: Floats,
         masses: Floats,
         *,
         infinite: Bounds = Law.infinite,
         lattice: Lattice | None = None,
+        blur: float = 0.0,
+        error: float = 0.0,
     ) -> None:
         kept = masses > 0.0
         self.losses, self.masses = losses[kept], masses[kept] / np.sum(masses[kept])
         self.infinite, self.lattice = infinite, lattice
+        self.blur, self.error = blur, error
         self.largest = float(np.max(self.losses))
 
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
@@ -47,14 +50,14 @@ class FiniteLoss(Law):
             part = slice(start, start + step)
             some = self._large(s[part], exponents) if far else self._small(s[part])
             values[part], errors[part] = some
-        return values, errors
+        return values, errors + self.blur * np.abs(s) + self.error
 
     def _small(self, s: Complexes) -> tuple[Complexes, Floats]:
         """By M - 1, which keeps the accuracy of small losses."""
         z = np.multiply.outer(s, self.losses)
         grown = expm1(z)
         inner = grown @ self.masses
-        sizes = (np.abs(grown) * 24 + np.abs(z) * np.abs(grown + 1) * 4) @ self.masses
+        sizes = (np.abs(grown) * 24 + np.abs(z) * np.abs(grown + 1) * 16) @ self.masses
         summing = np.log2(self.losses.size + 1) + 4
         relative = UNIT * sizes * summing / np.maximum(np.abs(1 + inner), 1e-300)
         return log1p(inner), np.log1p(relative)
@@ -66,7 +69,7 @@ class FiniteLoss(Law):
         weights = np.exp(weights - top)
         angles = np.multiply.outer(s.imag, self.losses)
         inner = np.asarray(np.exp(1j * angles) @ weights, np.complex128)
-        sizes = (32 + 4 * np.abs(exponents) + 4 * np.abs(angles)) @ weights
+        sizes = (32 + 16 * np.abs(exponents) + 16 * np.abs(angles)) @ weights
         summing = np.log2(self.losses.size + 1) + 4
         relative = UNIT * sizes * summing / np.maximum(np.abs(inner), 1e-300)
         safe = np.asarray(np.where(inner == 0, 1e-300, inner), np.complex128)

@@ -54,7 +54,7 @@ __all__ = ["Line"]
 _NEGLIGIBLE = 42.0  # nats below the integrand's peak at which truncation may happen
 _LARGEST_BLOCK = 1.06  # ratio of the ends of a block of the tail
 _UNDERFLOW = 1e-290
-_MOST_NODES = 300_000
+_MOST_NODES = 1_200_000
 _MOST_WORK = 1.2e7  # evaluations of e^(sL), about half a second
 
 
@@ -104,9 +104,11 @@ class Line:
             reach = 2 * max(math.ceil(reach / lattice.gap / 2), 1) * lattice.gap  # an even number
         elif not product.decays_by_itself():
             smoothing = width / abs(theta * (theta + 1)) / 2
+        if not 0.0 < reach < 1e300:
+            raise OverflowError("the losses are beyond floats")
         step = 2 * math.pi / reach
         total = 0.4 / (abs(theta * (theta + 1)) * max(spread, 1 / abs(theta)))  # roughly
-        for _ in range(12):
+        for _ in range(40):
             room = total * (width * 1e-2 if smoothing else 1e-13)
             count, tail = _extent(product, theta, step, smoothing, lattice, room)
             if not smoothing or product.work(count, step) <= _MOST_WORK:

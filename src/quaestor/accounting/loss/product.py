@@ -106,13 +106,18 @@ class Product:
             return self.rough_log_moment(theta) - theta * epsilon + conversion(theta)
 
         order = least_point(bound, ratio=1.001)
-        with np.errstate(all="ignore"):
-            value, error = self.log_moment(np.array([complex(order)]))
+        try:
+            with np.errstate(all="ignore"):
+                value, error = self.log_moment(np.array([complex(order)]))
+        except (OverflowError, ValueError):
+            return 1.0
         if not (np.isfinite(value[0]) and np.isfinite(error[0])):
             return 1.0
         nats = float(value.real[0] + error[0]) - order * epsilon + conversion(order)
         doubt = 1e-13 * (1 + abs(nats) + order * epsilon)
-        return min(math.exp(min(nats + doubt, 1.0)), 1.0)
+        return min(
+            math.exp(min(max(nats + doubt, -700.0), 1.0)), 1.0
+        )  # never less than floats hold
 
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
         """Lower bounds on minus the log of the normalised modulus, block by block."""

@@ -14,6 +14,7 @@ from quaestor.accounting.bounds import Bounds
 from quaestor.accounting.loss.enumeration import enumerated
 from quaestor.accounting.loss.line import Line
 from quaestor.accounting.loss.product import Product
+from quaestor.accounting.loss.single import closed_form
 from quaestor.accounting.profile import Profile, least_epsilon
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["LossProfile"]
 
 _WIDTH = 1e-4  # relative, in delta: what smoothing aims at
+_MOST_REFINEMENTS = 4
+_VAGUE = 1e-2  # a line that knows less than this asks the moment bound too
 
 
 class LossProfile(Profile):
@@ -36,13 +39,14 @@ class LossProfile(Profile):
         self._lines: dict[float, Line] = {}
         self._inherited: list[Line] = []
         self._log_kept = _log_kept(laws)
-        self._listed = enumerated(self.product)
+        listed = enumerated(self.product)
+        self._exact = closed_form(self.product) if listed is None else listed.bounds
 
     def then(self, laws: Sequence[tuple[Law, int]]) -> LossProfile:
         """The same with more losses; lines already drawn are carried on."""
         longer = copy(self)
         longer.product = self.product.then(laws)
-        longer._lines, longer._listed = {}, None
+        longer._lines, longer._exact = {}, None
         added = Product(laws)
         lines = [*self._lines.values(), *self._inherited][-2:]
         longer._inherited = [line.with_more(added) for line in lines if line.lattice is None]
@@ -57,31 +61,56 @@ class LossProfile(Profile):
 
     def _finite_delta(self, epsilon: float) -> Bounds:
         """Enclose delta given that no loss is infinite."""
-        if not self.product.terms:
+        if not self.product.terms or epsilon >= self.product.largest():
             return Bounds.exactly(0.0)
-        if self._listed is not None:
-            return self._listed.bounds(epsilon)
+        if self._exact is not None:
+            return self._exact(epsilon)
         return self._on(self._line(epsilon), epsilon)
 
     def _on(self, line: Line | None, epsilon: float) -> Bounds:
         """What a line says, together with the moment bound where more is not known."""
         known = Bounds(lower=0.0, upper=1.0) if line is None else line.delta(epsilon)
-        if line is not None and not self.product.moments_only:
+        if self.product.moments_only:
+            upper = self.product.moment_delta(epsilon)
+        elif known.relative_width > _VAGUE:
+            upper = min(known.upper, self.product.moment_delta(epsilon))
+        else:
             return known
-        return Bounds(lower=known.lower, upper=max(self.product.moment_delta(epsilon), known.lower))
+        return Bounds(lower=known.lower, upper=max(upper, known.lower))
+
+    def at_most(self, *, epsilon: float) -> float:
+        """A quick upper bound on the total delta: the moment bound."""
+        failure = outward(self._failure()).upper
+        finite = self.product.moment_delta(epsilon) if self.product.terms else 0.0
+        return min((finite + failure) * (1 + 1e-12), 1.0)
 
     def _line(self, epsilon: float) -> Line | None:
         """The line for this epsilon; None where the numbers are beyond floats."""
         for line in self._inherited:
             if line.delta(epsilon).relative_width <= 4 * self.width:
                 return line
+        return self._own_line(epsilon)
+
+    def _own_line(self, epsilon: float) -> Line | None:
         if epsilon not in self._lines:
             try:
-                line = Line.through(self.product, epsilon, width=self.width)
+                self._lines[epsilon] = self._narrow_line(epsilon)
             except (OverflowError, ValueError, MemoryError):
                 return None
-            self._lines[epsilon] = line
         return self._lines[epsilon]
+
+    def _narrow_line(self, epsilon: float) -> Line:
+        """Smooth less where an atom of the loss lies at epsilon, and smoothing costs more."""
+        line, width = Line.through(self.product, epsilon, width=self.width), self.width
+        for _ in range(_MOST_REFINEMENTS):
+            if line.smoothing == 0.0 or line.delta(epsilon).relative_width <= 10 * self.width:
+                break
+            width /= 30
+            finer = Line.through(self.product, epsilon, width=width)
+            if finer.smoothing >= line.smoothing:
+                break
+            line = finer
+        return line
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the total delta at ``epsilon``."""
@@ -107,7 +136,7 @@ class LossProfile(Profile):
     def _search(self, delta: float, largest: float) -> Bounds:
         """Draw a line, solve on it, and draw a better one there, until it stays."""
         guess = self._guess(delta)
-        if self._listed is not None:
+        if self._exact is not None:
             return least_epsilon(
                 lambda epsilon: self.delta_bounds(epsilon=epsilon),
                 target=Bounds.exactly(delta),
@@ -117,8 +146,8 @@ class LossProfile(Profile):
             )
         failure = self._failure()
         found = Bounds(lower=0.0, upper=largest)
-        for _ in range(4):
-            line = self._line(guess)
+        for i in range(4):
+            line = self._line(guess) if i == 0 else self._own_line(guess)
 
             def curve(epsilon: float, line: Line | None = line) -> Bounds:
                 ball = ball_of(self._on(line, epsilon))
@@ -135,7 +164,7 @@ class LossProfile(Profile):
             guess = (found.lower + found.upper) / 2
             if line is None or self.product.moments_only:
                 break
-            if line.delta(guess).relative_width <= 4 * self.width:
+            if line.delta(guess).relative_width <= 10 * self.width and found.relative_width < 1e-3:
                 break
         return found
 

@@ -101,7 +101,8 @@ def _atoms(law: Law) -> tuple[tuple[np.ndarray, np.ndarray], float]:
             raise InvalidParameter("sigma", law.sigma, f"at most {_LARGEST_SIGMA:g} when sampled")
         law = finite_discrete_gaussian(sigma=law.sigma, shift=law.shift)
     if isinstance(law, FiniteLoss):
-        return (law.losses, law.masses), 0.0
+        finite = 1 - law.infinite.upper
+        return (law.losses, law.masses * finite), law.infinite.upper
     raise InvalidParameter(
         "release", type(law).__name__, "a release whose sampled version is known"
     )

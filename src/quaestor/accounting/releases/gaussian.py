@@ -82,4 +82,4 @@ class ZeroConcentratedDP(Release):
         """A Gaussian's moments, and no more than these."""
         from quaestor.accounting.loss.gaussian import ConcentratedLoss
 
-        return (ConcentratedLoss(math.sqrt(2 * self.rho)),)
+        return (ConcentratedLoss(math.nextafter(math.sqrt(2 * self.rho), math.inf)),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,14 @@ def _check_inner(release: object) -> None:
         release, Repeated | PoissonSampled | SampledWithoutReplacement
     ):
         raise InvalidParameter("release", release, "a single release that is not itself sampled")
+
+
+def _single_loss(release: Release) -> Law:
+    """The one loss of a symmetric release; sampling an asymmetric one is not known here."""
+    laws = release.losses()
+    if len(laws) != 1 or laws[0].known_by_moments_only:
+        raise InvalidParameter("release", str(release), "one whose sampled version is known")
+    return laws[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +52,7 @@ class PoissonSampled(Release):
         """Removing, and adding."""
         from quaestor.accounting.loss.sampled import poisson_sampled
 
-        (law,) = self.release.losses()
-        return poisson_sampled(law, self.rate)
+        return poisson_sampled(_single_loss(self.release), self.rate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,5 +83,5 @@ class SampledWithoutReplacement(Release):
         """One loss, the same in both directions."""
         from quaestor.accounting.loss.sampled import sampled_without_replacement
 
-        (law,) = self.release.losses()
-        return sampled_without_replacement(law, self.sample / self.population)
+        rate = math.nextafter(self.sample / self.population, 1.0)
+        return sampled_without_replacement(_single_loss(self.release), rate)

@@ -63,6 +63,14 @@ def _loss(first: tuple[float, ...], second: tuple[float, ...]) -> Law:
     infinite = Bounds.exactly(0.0) if told == 0.0 else Bounds.exactly(told).widened(ulps=2)
     if not np.any(both):
         return FiniteLoss(np.zeros(1), np.ones(1), infinite=Bounds.exactly(1.0))
+    near = np.abs(p[both] - q[both]) < q[both] / 2  # there the difference is exact
+    apart = np.log(p[both]) - np.log(q[both])
+    losses = np.where(near, np.log1p(np.where(near, (p[both] - q[both]) / q[both], 0.0)), apart)
+    size = np.where(near, np.abs(losses), np.abs(np.log(p[both])) + np.abs(np.log(q[both])))
     return FiniteLoss(
-        np.log(p[both]) - np.log(q[both]), p[both], infinite=infinite.clipped(0.0, 1.0)
+        losses,
+        p[both],
+        infinite=infinite.clipped(0.0, 1.0),
+        blur=2.0**-50 * float(np.max(size)),
+        error=2 * abs(math.fsum(first) - 1.0) + 2.0**-50,
     )

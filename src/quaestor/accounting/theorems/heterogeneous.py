@@ -11,17 +11,15 @@ import numpy as np
 from flint import arb
 
 from quaestor.accounting.atoms import UNIT, AtomCurve, Atoms, mixture_bounds
-from quaestor.accounting.balls import ZERO, ball_of, outward, refined, working_precision
+from quaestor.accounting.balls import ZERO, ball_of, refined, working_precision
 from quaestor.accounting.black_box_profile import BlackBoxProfile
 from quaestor.accounting.black_boxes import BlackBoxes
-from quaestor.accounting.loss.profile import LossProfile
-from quaestor.accounting.loss.responses import Responses
+from quaestor.accounting.theorems.losses import WorstDirection
 from quaestor.accounting.theorems.optimal import RandomizedResponsePower
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from quaestor.accounting.loss.law import Law
     from quaestor.accounting.profile import Profile
     from quaestor.accounting.releases import Release
 
@@ -51,7 +49,7 @@ def optimal_heterogeneous(releases: Iterable[Release]) -> Profile:
         (in closed form), up to 40 different epsilons and whatever else has at most four million
         million outcomes (meeting in the middle), and epsilons that are decimals with a common
         base (a lattice). Everything else comes out of the privacy-loss engine, as a certified
-        bracket of relative width 1e-6 or so.
+        bracket of relative width 1e-4 or less.
 
     Assumes:
         The epsilons and deltas are fixed in advance; the mechanisms may be chosen adaptively.
@@ -61,7 +59,8 @@ def optimal_heterogeneous(releases: Iterable[Release]) -> Profile:
     >>> round(curve.delta_bounds(epsilon=3.0).upper, 12)
     0.000319066653
     """
-    boxes = BlackBoxes.of(releases)
+    history = tuple(releases)
+    boxes = BlackBoxes.of(history)
     if len(boxes.responses) <= 1:
         return RandomizedResponsePower(boxes)
     largest = max(boxes.responses, key=lambda group: group[1])
@@ -74,14 +73,7 @@ def optimal_heterogeneous(releases: Iterable[Release]) -> Profile:
     lattice = _common_lattice(boxes.responses)
     if lattice is not None:
         return _Lattice(boxes, lattice)
-    return LossProfile([(law, 1) for law in _laws(boxes)], width=1e-6)
-
-
-def _laws(boxes: BlackBoxes) -> list[Law]:
-    epsilons, counts = zip(*boxes.responses, strict=True)
-    responses = Responses(np.array(epsilons, np.float64), np.array(counts, np.float64))
-    responses.infinite = outward(boxes.failure()).clipped(0.0, 1.0)
-    return [responses]
+    return WorstDirection(history)
 
 
 def _split(groups: Sequence[Group]) -> tuple[list[Group], list[Group]] | None:

@@ -58,11 +58,21 @@ class WorstDirection(Profile):
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the worse direction's delta."""
-        return _worst([profile.delta_bounds(epsilon=epsilon) for profile in self._directions])
+        first, *others = self._directions
+        answers = [first.delta_bounds(epsilon=epsilon)]
+        for other in others:  # adding is hardly ever worse: often a quick bound shows it
+            if other.at_most(epsilon=epsilon) > answers[0].lower:
+                answers.append(other.delta_bounds(epsilon=epsilon))
+        return _worst(answers)
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         """Enclose the worse direction's epsilon."""
-        return _worst([profile.epsilon_bounds(delta=delta) for profile in self._directions])
+        first, *others = self._directions
+        answers = [first.epsilon_bounds(delta=delta)]
+        for other in others:
+            if other.at_most(epsilon=answers[0].lower) > delta:
+                answers.append(other.epsilon_bounds(delta=delta))
+        return _worst(answers)
 
     def supports(self, at_most: int) -> Sequence[float]:
         """Those of the direction that reaches further."""
