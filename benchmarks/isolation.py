@@ -31,7 +31,7 @@ __all__ = [
     "measure",
 ]
 
-TIME_LIMIT = 120.0  # seconds, for importing, for the first answer, and for all repeats
+TIME_LIMIT = 45.0  # seconds, for importing, for the first answer, and for all repeats
 MEMORY_LIMIT = 8 * 2**30  # bytes of address space
 _REPEATING = 1.0  # seconds given to repeats
 _FEWEST, _MOST = 3, 200  # repeats
