@@ -139,6 +139,17 @@ def test_belief_falls_as_false_alarms_rise() -> None:
     assert beliefs[-1] == pytest.approx(0.5, abs=1e-12)
 
 
+@pytest.mark.parametrize("prior", [0.5, 0.1, 0.9, 0.001])
+def test_the_bayes_error_of_randomized_response_is_known_by_hand(prior: float) -> None:
+    epsilon = 1.0
+    lie = 1 / (1 + math.exp(epsilon))
+    # believe the answer, or the prior if that is the surer of the two
+    by_hand = min(lie, prior, 1 - prior)
+    bounds = compose(PureDP(epsilon=epsilon)).tradeoff().bayes_error_bounds(prior=prior)
+    assert bounds.lower - 1e-15 <= by_hand <= bounds.upper + 1e-15
+    assert bounds.width < 1e-14
+
+
 def test_a_release_that_tells_everything_leaves_no_errors() -> None:
     curve = compose(ApproxDP(epsilon=0.0, delta=1.0)).tradeoff()
     assert curve.false_negative(false_positive=0.0) == 0.0

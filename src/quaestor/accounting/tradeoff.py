@@ -78,6 +78,29 @@ class Tradeoff:
         """Enclose the best attack advantage, true minus false positives: the total variation."""
         return self.profile.delta_bounds(epsilon=0.0)
 
+    def bayes_error(self, *, prior: float) -> float:
+        """A lower bound on how often any attacker guesses wrong; see ``bayes_error_bounds``."""
+        return self.bayes_error_bounds(prior=prior).lower
+
+    def bayes_error_bounds(self, *, prior: float) -> Bounds:
+        r"""Enclose the least probability of a wrong guess, if the person is in with ``prior``.
+
+        :math:`\min(\pi, 1-\pi)\,(1-\delta(|\log\frac{1-\pi}{\pi}|))`.
+        """
+        chance = check_real("prior", prior, low=0.0, high=1.0)
+        if chance in (0.0, 1.0):
+            return Bounds.exactly(0.0)
+        with working_precision(128):
+            odds = outward(((1 - arb(chance)) / chance).log())
+            near = max(0.0, min(abs(odds.lower), abs(odds.upper)))
+            far = max(abs(odds.lower), abs(odds.upper))
+            delta = Bounds(
+                lower=self.profile.delta_bounds(epsilon=far).lower,
+                upper=self.profile.delta_bounds(epsilon=near).upper,
+            )
+            smaller = arb(chance).min(1 - arb(chance))
+            return outward(smaller * (1 - ball_of(delta))).clipped(0.0, 0.5)
+
     def posterior(self, *, prior: float, false_positive: float = 0.0) -> float:
         """An upper bound on what an attacker may come to believe; see ``posterior_bounds``."""
         return self.posterior_bounds(prior=prior, false_positive=false_positive).upper

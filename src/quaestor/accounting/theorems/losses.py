@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.bounds import Bounds
@@ -87,14 +88,14 @@ def _worst(answers: list[Bounds]) -> Bounds:
 
 
 def _laws(releases: Iterable[Release]) -> list[list[tuple[Law, int]]]:
-    """The laws with their counts, by direction: one list if all are the same both ways."""
-    pairs = [
-        (single.losses(), count)
-        for single, count in (
-            (release.release, release.count) if isinstance(release, Repeated) else (release, 1)
-            for release in releases
-        )
-    ]
+    """The laws with their counts, by direction; equal releases count together."""
+    counts: Counter[Release] = Counter()
+    for release in releases:
+        if isinstance(release, Repeated):
+            counts[release.release] += release.count
+        else:
+            counts[release] += 1
+    pairs = [(release.losses(), count) for release, count in counts.items()]
     directions = max((len(laws) for laws, _ in pairs), default=1)
     return [
         [(laws[min(i, len(laws) - 1)], count) for laws, count in pairs] for i in range(directions)
