@@ -161,8 +161,10 @@ class Line:
         if self.smoothing > 0.0:
             density = float(weights @ bells.real) + float(weights @ wobble) + self.tail.density
             smoothed = self.smoothing * math.exp(self.smoothing / 8) * max(density, 0.0) * 1.000001
-        scale = math.exp(min(log_scale, 700.0))
-        wide = math.exp(min(log_doubt + blur, 1.0)) * (1 + 1e-15)
+        if not (log_scale < 700.0 and log_doubt + blur < 700.0):
+            return 0.0, 1.0  # a line so unsuitable that it says nothing
+        scale = math.exp(log_scale)
+        wide = math.exp(log_doubt + blur) * (1 + 1e-15)
         less = doubt + self._aliases(epsilon, log_scale)
         if self.theta > 0:
             upper = (total + doubt) * scale * wide + _UNDERFLOW
@@ -203,7 +205,7 @@ class Line:
         first = math.floor((epsilon - offset) / gap) + 1
         ahead = offset + gap * first - epsilon  # from epsilon to the first atom beyond it
         ahead = max(ahead, 0.0)
-        blur = 16 * UNIT * (abs(offset) + abs(epsilon) + gap * abs(first)) * (self.theta + 1)
+        blur = 16 * UNIT * (abs(offset) + abs(epsilon) + gap * abs(first)) * (abs(self.theta) + 1)
         rise = -gap / expm1(-s * gap)
         fall = -gap / expm1(-(s + 1) * gap)
         kernel = np.exp(-s * ahead) * (rise - math.exp(-ahead) * fall)
