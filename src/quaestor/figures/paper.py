@@ -33,14 +33,14 @@ def figure_1(out: Path) -> None:
     with drawing(out, height=4.0) as (axes,):
         prepare(axes, title=r"Privacy region $\mathcal{R}(\varepsilon,\delta)$")
         plot_region(axes, tradeoff, label="", colour=COLOURS[0])
-        for (place, name), offset in zip(names.items(), ((48, 6), (12, 12)), strict=True):
+        for (place, name), offset in zip(names.items(), ((30, 7), (12, 12)), strict=True):
             axes.annotate(name, place, xytext=offset, textcoords="offset points", va="center")
         line = {"color": COLOURS[1], "linewidth": 0.9, "linestyle": ":"}
         axes.plot([0, 2 * corner], [2 * corner, 0], **line)  # type: ignore[arg-type]
         axes.annotate(
             "the least sum of errors",
             (2 * corner, 0),
-            xytext=(-52, 28),
+            xytext=(-63, 41),
             textcoords="offset points",
             color=COLOURS[1],
             fontsize=8.5,
