@@ -179,7 +179,8 @@ def _narrowed(
             bad = middle + towards_bad * step
             break
         step *= 8
-    return math.exp(good), math.exp(bad)
+    value = math.exp(good)
+    return (value if excess(value) <= 0.0 else fitting), math.exp(bad)
 
 
 def _first_of_each(

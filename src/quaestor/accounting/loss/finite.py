@@ -39,7 +39,7 @@ class FiniteLoss(Law):
         self.losses, self.masses = losses[kept], masses[kept] / np.sum(masses[kept])
         self.infinite, self.lattice = infinite, lattice
         self.blur, self.error = blur, error
-        self.largest = float(np.max(self.losses))
+        self.largest = float(np.max(self.losses)) + blur
 
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         exponents = float(s[0].real) * self.losses

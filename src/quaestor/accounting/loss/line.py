@@ -102,8 +102,8 @@ class Line:
         smoothing = 0.0
         if lattice is not None:
             reach = 2 * max(math.ceil(reach / lattice.gap / 2), 1) * lattice.gap  # an even number
-        elif not product.decays_by_itself():
-            smoothing = width / abs(theta * (theta + 1)) / 2
+        elif product.gaussian_variance() < (wanted := width / abs(theta * (theta + 1)) / 2):
+            smoothing = wanted
         if not 0.0 < reach < 1e300:
             raise OverflowError("the losses are beyond floats")
         step = 2 * math.pi / reach
@@ -303,16 +303,13 @@ def _extent(  # noqa: PLR0913  # what decides how far the nodes reach
     """How many nodes are needed, and a bound on what lies beyond them.
 
     Walks outward in blocks, each with what the laws certify about it, and cuts where everything
-    beyond fits into ``room``. Without smoothing and without a lattice, the laws must decay by
-    themselves (a Gaussian among them does).
+    beyond fits into ``room``.
     """
     floor = _NEGLIGIBLE + 40.0
     if lattice is not None:
         last = math.pi / lattice.gap
-    elif smoothing > 0.0:
-        last = math.sqrt(2 * floor / smoothing)
-    else:
-        last = _until_negligible(product, theta, step, floor)
+    else:  # only Gaussians keep what they take away: others may come back later
+        last = math.sqrt(2 * floor / (smoothing + product.gaussian_variance()))
     ends = [step]
     while ends[-1] < last:
         ends.append(min(ends[-1] * _LARGEST_BLOCK + step, max(last, 2 * step)))
@@ -325,7 +322,7 @@ def _extent(  # noqa: PLR0913  # what decides how far the nodes reach
     if lattice is not None:  # a geometric series falls like 1/t only, within its period
         kernel = math.pi * math.exp(min((abs(theta) + 1) * lattice.gap / 2, 600.0)) / low
     delta = density * kernel
-    beyond = math.exp(-floor) * 4 / step if lattice is None else 0.0
+    beyond = math.exp(-floor) * (step + last) * (1 + 1 / last**2) if lattice is None else 0.0
     left_delta = np.append(np.cumsum(delta[::-1])[::-1], 0.0) + beyond
     left_density = np.append(np.cumsum(density[::-1])[::-1], 0.0) + beyond
     fits = left_delta + smoothing * left_density <= max(room, 2 * beyond * (1 + smoothing))
@@ -336,12 +333,3 @@ def _extent(  # noqa: PLR0913  # what decides how far the nodes reach
     if lattice is not None:
         count = min(count, round(last / step) + 1)  # the last one at half the period
     return count, _Tail(float(left_delta[cut]), float(left_density[cut]))
-
-
-def _until_negligible(product: Product, theta: float, step: float, floor: float) -> float:
-    reach = np.array([step])
-    while reach[0] < 1e12:
-        if product.decay(theta, reach, reach * _LARGEST_BLOCK)[0] > floor * 2:
-            break
-        reach *= 1.5
-    return float(reach[0])

@@ -30,7 +30,7 @@ class Product:
     def __init__(self, laws: Iterable[tuple[Law, int]]) -> None:
         """Put randomized responses into one array and Gaussians into one; keep the others apart."""
         responses: Counter[float] = Counter()
-        variance = 0.0
+        variances: list[float] = []
         self.terms: list[tuple[Law, int]] = []
         self.moments_only = False
         for law, count in laws:
@@ -38,7 +38,7 @@ class Product:
                 for epsilon, times in zip(law.epsilons, law.counts, strict=True):
                     responses[float(epsilon)] += int(times) * count
             elif isinstance(law, GaussianLoss):
-                variance += law.mu**2 * count
+                variances.append(law.mu * law.mu * count)
                 self.moments_only = self.moments_only or law.known_by_moments_only
             else:
                 self.terms.append((law, count))
@@ -47,6 +47,7 @@ class Product:
             epsilons = np.array(list(responses), np.float64)
             counts = np.array(list(responses.values()), np.float64)
             self.terms.append((Responses(epsilons, counts), 1))
+        variance = math.fsum(variances)  # exact, so that many Gaussians round no worse than one
         if variance > 0.0:
             self.terms.append((GaussianLoss(math.sqrt(variance)), 1))
 
@@ -77,13 +78,14 @@ class Product:
         """About how many exponentials ``count`` nodes cost."""
         return sum(law.work(count, step) for law, _ in self.terms)
 
-    def decays_by_itself(self) -> bool:
-        """Whether a Gaussian is among the terms, so that nothing needs smoothing."""
-        return any(isinstance(law, GaussianLoss) and law.mu > 0.0 for law, _ in self.terms)
+    def gaussian_variance(self) -> float:
+        """The variance of the Gaussians among the terms: what decays for good, and smooths."""
+        gaussians = ((law, n) for law, n in self.terms if isinstance(law, GaussianLoss))
+        return sum(law.mu * law.mu * count for law, count in gaussians) * (1 - 1e-3)
 
     def largest(self) -> float:
         """The largest finite loss there can be."""
-        return sum(count * law.largest for law, count in self.terms) * (1 + 1e-12)
+        return math.fsum(count * law.largest for law, count in self.terms) * (1 + 1e-12)
 
     def typical_loss(self) -> float:
         """The mean of the sum, roughly."""

@@ -311,8 +311,8 @@ class SampledGaussianLoss(QuadratureLoss):
             size = -(x**2) / 2 + shift**2 / 2 - math.log(2 * math.pi) / 2 - log_moment
             size = size + power * np.log(np.abs(w))
             turn = np.angle(w)
-            exponents = size[None, :] - np.outer(low, turn)
-            cells = np.exp(np.maximum(exponents[:, 1:], exponents[:, :-1]))
+            largest = np.maximum(size[1:], size[:-1])
+            cells = np.exp(largest[None, :] - np.outer(low, turn[:-1]))  # turn rises with x
             # between grid points the logarithm bends by at most its second derivative
             bend = math.exp(min(step**2 * (1 + (abs(power) + 1) * self.mu**2), 700.0))
             bound = np.sum(cells, axis=1) * step * bend + 2 * math.exp(-_NATS)

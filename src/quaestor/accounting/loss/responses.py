@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,7 @@ class Responses(Law):
         self, epsilons: Floats, counts: Floats, *, infinite: Bounds = Law.infinite
     ) -> None:
         self.epsilons, self.counts, self.infinite = epsilons, counts, infinite
-        self.largest = float(epsilons @ counts)
+        self.largest = math.fsum(epsilons * counts)
         self._lie = 1 / (1 + np.exp(np.minimum(epsilons, 700.0)))
         if epsilons.size == 1 and counts[0] == 1.0:
             self.lattice = Lattice(float(epsilons[0]), 2 * float(epsilons[0]))
