@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.black_box_profile import BlackBoxProfile
 from quaestor.accounting.black_boxes import BlackBoxes
 from quaestor.accounting.explain import Explanation, explain
 from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
 from quaestor.accounting.releases.base import check_real
 from quaestor.accounting.theorems import (
-    optimal_heterogeneous,
+    exact_heterogeneous,
     optimal_homogeneous,
     privacy_loss,
 )
@@ -84,6 +83,10 @@ class Composition:
         return all(map(_is_black_box, self.releases))
 
     @cached_property
+    def _boxes(self) -> BlackBoxes:
+        return BlackBoxes.of(self.releases)
+
+    @cached_property
     def _losses(self) -> WorstDirection:
         return privacy_loss(self.releases)
 
@@ -91,11 +94,9 @@ class Composition:
     def _profile(self) -> Profile:
         if not self._is_of_black_boxes:
             return self._losses
-        boxes = BlackBoxes.of(self.releases)
-        if len(boxes.responses) <= 1:
+        if len(self._boxes.responses) <= 1:
             return optimal_homogeneous(self.releases)
-        exact = optimal_heterogeneous(self.releases)
-        return exact if isinstance(exact, BlackBoxProfile) else self._losses
+        return exact_heterogeneous(self._boxes) or self._losses
 
     def epsilon(self, *, delta: float) -> float:
         """The smallest epsilon known to be true at ``delta``: a sound upper bound.
@@ -167,7 +168,7 @@ class Composition:
         """The theorem behind the numbers, as ``explain`` names it."""
         if not self._is_of_black_boxes:
             return "privacy loss"
-        homogeneous = len(BlackBoxes.of(self.releases).responses) <= 1
+        homogeneous = len(self._boxes.responses) <= 1
         return "optimal" if homogeneous else "optimal, heterogeneous"
 
 

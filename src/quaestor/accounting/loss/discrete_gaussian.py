@@ -63,6 +63,11 @@ class DiscreteGaussianLoss(Law):
         errors = 32 * UNIT * scale + np.log1p(relative)
         return values, errors
 
+    def rough_log_moments(self, thetas: Floats) -> Floats:
+        d, variance = self.shift, self.sigma**2
+        ripple = 2 * math.exp(-self._width) * np.cos(2 * np.pi * d * thetas)
+        return d * d / (2 * variance) * (thetas * (thetas + 1)) + np.log1p(ripple)
+
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:  # noqa: ARG002
         """The Gaussian's own decay, less what the theta function can give back.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.accounting.loss.complexes import UNIT, expm1, log1p
+from quaestor.accounting.loss.exponential_sums import ExponentialSums
 from quaestor.accounting.loss.law import Lattice, Law, decay_of_atoms
 
 if TYPE_CHECKING:
@@ -42,39 +42,17 @@ class FiniteLoss(Law):
         self.largest = float(np.max(self.losses)) + blur
 
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
-        exponents = float(s[0].real) * self.losses
-        far = float(np.max(np.abs(exponents))) > 30.0
-        values, errors = np.empty(s.shape, np.complex128), np.empty(s.shape)
-        step = max((1 << 20) // self.losses.size, 1)
-        for start in range(0, s.size, step):
-            part = slice(start, start + step)
-            some = self._large(s[part], exponents) if far else self._small(s[part])
-            values[part], errors[part] = some
-        return values, errors + self.blur * np.abs(s) + self.error
+        sums = ExponentialSums(self.losses[None, :], np.log(self.masses)[None, :], float(s[0].real))
+        values, errors = sums.log_moments(s)
+        summing = np.log2(self.losses.size + 1) / 8 + 1
+        return values[:, 0], errors[:, 0] * summing + self.blur * np.abs(s) + self.error
 
-    def _small(self, s: Complexes) -> tuple[Complexes, Floats]:
-        """By M - 1, which keeps the accuracy of small losses."""
-        z = np.multiply.outer(s, self.losses)
-        grown = expm1(z)
-        inner = grown @ self.masses
-        sizes = (np.abs(grown) * 24 + np.abs(z) * np.abs(grown + 1) * 16) @ self.masses
-        summing = np.log2(self.losses.size + 1) + 4
-        relative = UNIT * sizes * summing / np.maximum(np.abs(1 + inner), 1e-300)
-        return log1p(inner), np.log1p(relative)
-
-    def _large(self, s: Complexes, exponents: Floats) -> tuple[Complexes, Floats]:
-        """By M relative to its largest term, which cannot overflow."""
-        weights = np.log(self.masses) + exponents
-        top = float(np.max(weights))
-        weights = np.exp(weights - top)
-        angles = np.multiply.outer(s.imag, self.losses)
-        inner = np.asarray(np.exp(1j * angles) @ weights, np.complex128)
-        sizes = (32 + 16 * np.abs(exponents) + 16 * np.abs(angles)) @ weights
-        summing = np.log2(self.losses.size + 1) + 4
-        relative = UNIT * sizes * summing / np.maximum(np.abs(inner), 1e-300)
-        safe = np.asarray(np.where(inner == 0, 1e-300, inner), np.complex128)
-        values: Complexes = np.asarray(top + np.log(safe), np.complex128)
-        return values, np.log1p(relative) + 8 * UNIT * abs(top)
+    def rough_log_moments(self, thetas: Floats) -> Floats:
+        exponents = np.outer(thetas, self.losses)
+        top = np.max(exponents, axis=1)
+        sums = np.expm1(exponents - top[:, None]) @ self.masses
+        values: Floats = top + np.log1p(np.maximum(sums, -1 + 1e-15))
+        return values
 
     def work(self, count: int, step: float) -> float:  # noqa: ARG002
         return float(count * self.losses.size)

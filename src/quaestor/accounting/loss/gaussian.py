@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ from quaestor.accounting.loss.complexes import UNIT
 from quaestor.accounting.loss.law import Law
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from quaestor.accounting.loss.complexes import Complexes, Floats
 
 __all__ = ["GaussianLoss"]
@@ -20,6 +23,16 @@ class GaussianLoss(Law):
 
     def __init__(self, mu: float) -> None:
         self.mu = mu
+
+    @classmethod
+    def together(cls, laws: Sequence[tuple[Law, int]]) -> list[tuple[Law, int]]:
+        """One Gaussian; its variance is summed exactly, so that many round no worse than one."""
+        variances = (law.mu * law.mu * count for law, count in laws if isinstance(law, cls))
+        variance = math.fsum(variances)
+        return [(GaussianLoss(math.sqrt(variance)), 1)] if variance > 0.0 else []
+
+    def rough_log_moments(self, thetas: Floats) -> Floats:
+        return self.mu * self.mu / 2 * (thetas * (thetas + 1))
 
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         values = self.mu * self.mu / 2 * (s * (s + 1))

@@ -1,61 +1,114 @@
-"""The loss of Laplace noise."""
+"""The loss of Laplace noise, any number of them at once."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quaestor.accounting.loss.complexes import UNIT, expm1, log1p
-from quaestor.accounting.loss.law import Law, decay_of_atoms
+from quaestor.accounting.loss.law import Law, OneOfMany, least_one_minus_cosine, representatives
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from quaestor.accounting.loss.complexes import Complexes, Floats
 
-__all__ = ["LaplaceLoss"]
+__all__ = ["LaplaceLoss", "LaplaceLosses"]
+
+_CHUNK = 1 << 20  # elements treated at once, to bound memory
+_MOST_WITNESSES = 256
 
 
-class LaplaceLoss(Law):
-    r"""Atoms 1/2 at e = shift/scale and e^-e/2 at -e, and the density e^((l - e)/2)/4 between.
+class LaplaceLoss(OneOfMany):
+    """Atoms 1/2 at e = shift/scale and e^-e/2 at -e, and the density e^((l - e)/2)/4 between."""
+
+    def __init__(self, epsilon: float) -> None:
+        self.epsilon = self.largest = epsilon
+
+    @classmethod
+    def together(cls, laws: Sequence[tuple[Law, int]]) -> list[tuple[Law, int]]:
+        """All in one array, equal ones counted."""
+        counts: Counter[float] = Counter()
+        for law, count in laws:
+            assert isinstance(law, LaplaceLoss)  # noqa: S101
+            counts[law.epsilon] += count
+        arrays = (np.array(list(column), np.float64) for column in (counts, counts.values()))
+        return [(LaplaceLosses(*arrays), 1)]
+
+
+class LaplaceLosses(Law):
+    r"""The sum of several such losses, each with its count.
 
     :math:`M(s) = e^{-e/2}(\cosh ae + \sinh(ae)/2a)` with :math:`a = s + 1/2`, hence
     :math:`\log M = se + \log(1 + \tfrac{s}{2a}(e^{-2ae} - 1))`.
     """
 
-    def __init__(self, epsilon: float) -> None:
-        self.epsilon = self.largest = epsilon
+    def __init__(self, epsilons: Floats, counts: Floats) -> None:
+        self.epsilons, self.counts = epsilons, counts
+        self.largest = math.fsum(epsilons * counts)
+        self._few = representatives(epsilons, counts)
 
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
-        a, e = s + 0.5, self.epsilon
-        ahead = a.real >= 0
-        a = np.where(ahead, a, -a)  # M is even in a
-        a = np.where(np.abs(a) < 1e-9, 1e-9, a)
-        half = a - 0.5
-        grown = expm1(-2 * a * e)
-        inner = half / (2 * a) * grown
-        values = half * e + log1p(inner)
-        size = np.abs(half / a) * (np.abs(grown) * 16 + np.abs(a * e) * np.abs(grown + 1) * 8)
-        relative = UNIT * size / np.maximum(np.abs(1 + inner), 1e-300)
-        errors = np.log1p(relative) + 4 * UNIT * np.abs(half * e)
+        values, errors = np.empty(s.shape, np.complex128), np.empty(s.shape)
+        step = max(_CHUNK // self.epsilons.size, 1)
+        for start in range(0, s.size, step):
+            part = slice(start, start + step)
+            values[part], errors[part] = self._log_moment(s[part])
         return values, errors
 
-    def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
-        """By the two atoms, or by cells of the density: one uniform on a length l loses sinc(tl/2).
+    def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+        a = s + 0.5
+        a = np.where(a.real >= 0, a, -a)  # M is even in a
+        a = np.where(np.abs(a) < 1e-9, 1e-9, a)
+        half = a - 0.5
+        turns = np.multiply.outer(a, self.epsilons)
+        grown = expm1(-2 * turns)
+        inner = (half / (2 * a))[:, None] * grown
+        linear = np.multiply.outer(half, self.epsilons)
+        values = linear + log1p(inner)
+        size = np.abs(grown) * 16 + np.abs(turns) * np.abs(grown + 1) * 8
+        relative = UNIT * np.abs(half / a)[:, None] * size / np.maximum(np.abs(1 + inner), 1e-300)
+        errors = np.log1p(relative) + 4 * UNIT * np.abs(linear)
+        return values @ self.counts, errors @ self.counts
 
-        Under the tilt the density is proportional to e^(al), with a = theta + 1/2.
-        """
-        e, a = self.epsilon, theta + 0.5
-        top = abs(a) * e
-        ends = np.exp(np.array([-a * e, a * e]) - top) / 2
-        inside = (math.exp(a * e - top) - math.exp(-a * e - top)) / (4 * a) if a else e / 2
-        total = float(np.sum(ends)) + inside
-        atoms = decay_of_atoms(np.array([-e, e]), ends / total * 0.999, low, high)
-        best = np.zeros(low.shape)
-        for cells in (1, 2, 4, 8, 16, 32):
-            edges = np.linspace(-e, e, cells + 1)
-            length = 2 * e / cells
-            least = np.minimum(np.exp(a * edges[:-1] - top), np.exp(a * edges[1:] - top)) / 4
-            weight = float(np.sum(least)) * length / total * 0.999
-            best = np.maximum(best, weight * (1 - np.minimum(2 / (low * length), 1.0)))
-        return np.maximum(atoms, -np.log1p(-np.minimum(best, 1 - 1e-12)))
+    def rough_log_moments(self, thetas: Floats) -> Floats:
+        """Of a few of the losses, which stand for the others."""
+        few, counts = self._few
+        e, a = self.epsilons[few], np.maximum(np.abs(thetas + 0.5), 1e-9)[:, None]
+        rise = (a - 0.5) * e + np.log1p((a - 0.5) / (2 * a) * np.expm1(-2 * a * e))
+        values: Floats = rise @ counts
+        return values
+
+    def work(self, count: int, step: float) -> float:  # noqa: ARG002
+        return float(count * self.epsilons.size)
+
+    def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
+        """Some of them, evenly picked: the others take away too, which only helps."""
+        stride = -(-self.epsilons.size // _MOST_WITNESSES)
+        e, counts = self.epsilons[::stride], self.counts[::stride]
+        return _decays(e, theta, low, high) @ counts
+
+
+def _decays(e: Floats, theta: float, low: Floats, high: Floats) -> Floats:
+    """By the two atoms, or by cells of the density: one uniform on a length l loses sinc(tl/2).
+
+    Under the tilt the density is proportional to e^(al), with a = theta + 1/2.
+    """
+    a = max(abs(theta + 0.5), 1e-9)  # even in a
+    shrunk = np.exp(-2 * a * e)  # everything relative to the weight of the larger atom
+    inside = -np.expm1(-2 * a * e) / (2 * a)  # twice its integral: atoms weigh 1/2, it 1/4
+    total = 1 + shrunk + inside
+    pair = 2 * shrunk / total**2 * 0.998
+    gain = pair * least_one_minus_cosine(np.outer(low, 2 * e), np.outer(high, 2 * e))
+    falls = -0.5 * np.log1p(-np.minimum(gain * 0.999, 1 - 1e-12))
+    best = np.zeros((low.size, e.size))
+    for cells in (1, 4, 16):
+        length = 2 * e / cells
+        # the least density of each cell is at its lower end: a geometric series
+        least = np.exp(-a * length) * -np.expm1(-2 * a * e) / -np.expm1(-a * length)
+        weight = least * length / (2 * total) * 0.998
+        best = np.maximum(best, weight * (1 - np.minimum(2 / np.outer(low, length), 1.0)))
+    return np.maximum(falls, -np.log1p(-np.minimum(best, 1 - 1e-12)))

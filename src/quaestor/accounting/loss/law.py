@@ -16,9 +16,22 @@ import numpy as np
 from quaestor.accounting.bounds import Bounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from quaestor.accounting.loss.complexes import Complexes, Floats
 
-__all__ = ["Lattice", "Law", "decay_of_atoms", "least_one_minus_cosine"]
+__all__ = [
+    "Lattice",
+    "Law",
+    "OneOfMany",
+    "decay_of_atoms",
+    "least_one_minus_cosine",
+    "representatives",
+]
+
+_FEW = 12
 
 
 class Lattice(NamedTuple):
@@ -42,17 +55,22 @@ class Law(ABC):
     largest: float = math.inf
     """The largest finite loss there can be."""
 
+    @classmethod
+    def together(cls, laws: Sequence[tuple[Law, int]]) -> Sequence[tuple[Law, int]]:
+        """The same sum of losses of this kind, in fewer laws where there is a quicker way."""
+        return laws
+
     @abstractmethod
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         """``log E[exp(s L)]`` at points of one vertical line, and a bound on each one's error.
 
-        The error is absolute, and relative to the moment's own modulus: the true moment is
-        within a factor ``exp(+-error)`` of the computed one, in modulus and direction.
+        The true moment is the computed one times ``1 + z`` with ``|z| <= exp(error) - 1``: so
+        errors add up, as log-moments do.
         """
 
-    def rough_log_moment(self, theta: float) -> float:
-        """An estimate of the log-moment on the real axis, for choosing a line; may overflow."""
-        return float(self.log_moment(np.array([complex(theta)]))[0].real[0])
+    def rough_log_moments(self, thetas: Floats) -> Floats:
+        """Estimates of the log-moment on the real axis, for choosing a line; may overflow."""
+        return np.array([self.log_moment(np.array([complex(t)]))[0].real[0] for t in thetas])
 
     def work(self, count: int, step: float) -> float:  # noqa: ARG002
         """About how many exponentials ``count`` nodes, ``step`` apart, cost."""
@@ -61,6 +79,29 @@ class Law(ABC):
     @abstractmethod
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
         r"""Lower bounds on :math:`-\log|M(\theta+it)/M(\theta)|` for all t in each [low, high]."""
+
+
+class OneOfMany(Law):
+    """One loss of a kind that is computed many at a time; alone, it is many of one."""
+
+    def _alone(self) -> Law:
+        ((law, _),) = self.together([(self, 1)])
+        return law
+
+    def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+        return self._alone().log_moment(s)
+
+    def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
+        return self._alone().decay(theta, low, high)
+
+
+def representatives(sizes: Floats, counts: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """A few of many losses, with the counts of those for which they stand: to choose by."""
+    if sizes.size <= _FEW:
+        return np.arange(sizes.size), counts
+    groups = np.array_split(np.argsort(sizes, kind="stable"), _FEW)
+    middles = np.array([group[group.size // 2] for group in groups])
+    return middles, np.array([np.sum(counts[group]) for group in groups])
 
 
 def decay_of_atoms(losses: Floats, weights: Floats, low: Floats, high: Floats) -> Floats:

@@ -237,8 +237,9 @@ def _above_the_mean(product: Product, epsilon: float) -> tuple[float, float, flo
     Only choices: any theta > 0 is sound. The saddle point makes e^(K - s epsilon)/(s(s+1)) least.
     """
 
-    def height(theta: float) -> float:
-        return product.rough_log_moment(theta) - theta * epsilon - math.log(theta * (theta + 1))
+    def height(thetas: Floats) -> Floats:
+        rough = product.rough_log_moments(thetas)
+        return rough - thetas * epsilon - np.log(thetas * (thetas + 1))
 
     theta = least_point(height, ratio=1.05)
     spread = _spread(product, theta, 0.05 * theta)
@@ -257,15 +258,13 @@ def _above_the_mean(product: Product, epsilon: float) -> tuple[float, float, flo
 def _below_the_mean(product: Product, epsilon: float) -> tuple[float, float, float, float]:
     """A line between -1 and 0, where 1 - delta is small and found by itself."""
 
-    def place(ratio: float) -> float:
-        return -1 / (1 + ratio)
+    def height(ratios: Floats) -> Floats:
+        thetas = -1 / (1 + ratios)
+        moments = product.rough_log_moments(thetas)
+        return moments - thetas * epsilon - np.log(-thetas * (1 + thetas))
 
-    def height(ratio: float) -> float:
-        theta = place(ratio)
-        moment = product.rough_log_moment(theta)
-        return moment - theta * epsilon - math.log(-theta * (1 + theta))
-
-    theta = min(max(place(least_point(height, ratio=1.05)), -0.999999), -1e-6)
+    theta = -1 / (1 + least_point(height, ratio=1.05))
+    theta = min(max(theta, -0.999999), -1e-6)
     spread = _spread(product, theta, 0.05 * min(-theta, 1 + theta))
     scale = product.rough_log_moment(theta) - theta * epsilon
     reach = max(
@@ -277,19 +276,17 @@ def _below_the_mean(product: Product, epsilon: float) -> tuple[float, float, flo
 
 
 def _spread(product: Product, theta: float, gap: float) -> float:
-    sides = product.rough_log_moment(theta + gap) + product.rough_log_moment(theta - gap)
-    curvature = (sides - 2 * product.rough_log_moment(theta)) / gap**2
+    below, at, above = product.rough_log_moments(np.array([theta - gap, theta, theta + gap]))
+    curvature = float(below + above - 2 * at) / gap**2
     return math.sqrt(curvature) if math.isfinite(curvature) and curvature > 1e-300 else 1e-150
 
 
 def _second(product: Product, theta: float, spread: float, reach: float) -> tuple[float, float]:
     """The larger theta whose Chernoff bound makes the aliases beyond ``reach`` smallest."""
-    best = (math.inf, theta * 1.5, math.inf)
-    for sds in (10.0, 6.0, 3.5, 2.0, 1.2, 0.7, 0.4, 0.2):
-        further = theta + sds / spread
-        moment = product.rough_log_moment(further)
-        best = min(best, (moment - (further - theta) * reach, further, moment))
-    return best[1], best[2]
+    further = theta + np.array([10.0, 6.0, 3.5, 2.0, 1.2, 0.7, 0.4, 0.2]) / spread
+    moments = product.rough_log_moments(further)
+    best = int(np.argmin(moments - (further - theta) * reach))
+    return float(further[best]), float(moments[best])
 
 
 def _extent(  # noqa: PLR0913  # what decides how far the nodes reach

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from quaestor.accounting.loss.complexes import UNIT
 from quaestor.accounting.loss.gaussian import GaussianLoss
 from quaestor.accounting.loss.law import Lattice
-from quaestor.accounting.loss.responses import Responses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,28 +27,12 @@ class Product:
     """Independent losses added up: their log-moments add, count by count."""
 
     def __init__(self, laws: Iterable[tuple[Law, int]]) -> None:
-        """Put randomized responses into one array and Gaussians into one; keep the others apart."""
-        responses: Counter[float] = Counter()
-        variances: list[float] = []
-        self.terms: list[tuple[Law, int]] = []
-        self.moments_only = False
+        """Put losses of one kind together where their kind knows how."""
+        kinds: defaultdict[type[Law], list[tuple[Law, int]]] = defaultdict(list)
         for law, count in laws:
-            if isinstance(law, Responses):
-                for epsilon, times in zip(law.epsilons, law.counts, strict=True):
-                    responses[float(epsilon)] += int(times) * count
-            elif isinstance(law, GaussianLoss):
-                variances.append(law.mu * law.mu * count)
-                self.moments_only = self.moments_only or law.known_by_moments_only
-            else:
-                self.terms.append((law, count))
-        del responses[0.0]
-        if responses:
-            epsilons = np.array(list(responses), np.float64)
-            counts = np.array(list(responses.values()), np.float64)
-            self.terms.append((Responses(epsilons, counts), 1))
-        variance = math.fsum(variances)  # exact, so that many Gaussians round no worse than one
-        if variance > 0.0:
-            self.terms.append((GaussianLoss(math.sqrt(variance)), 1))
+            kinds[type(law)].append((law, count))
+        self.terms = [term for kind, group in kinds.items() for term in kind.together(group)]
+        self.moments_only = any(kind.known_by_moments_only for kind in kinds)
 
     def then(self, laws: Iterable[tuple[Law, int]]) -> Product:
         """The same with more losses; the old terms are shared, not sorted again."""
@@ -68,11 +51,17 @@ class Product:
             errors += count * error + 2 * UNIT * count * np.abs(value)
         return values, errors
 
-    def rough_log_moment(self, theta: float) -> float:
-        """An estimate of the log-moment on the real axis; infinite where it overflows."""
+    def rough_log_moments(self, thetas: Floats) -> Floats:
+        """Estimates of the log-moment on the real axis; infinite where it overflows."""
+        values = np.zeros(thetas.shape)
         with np.errstate(all="ignore"):
-            value = sum(count * law.rough_log_moment(theta) for law, count in self.terms)
-        return value if math.isfinite(value) else math.inf
+            for law, count in self.terms:
+                values += count * law.rough_log_moments(thetas)
+        return np.where(np.isfinite(values), values, np.inf)
+
+    def rough_log_moment(self, theta: float) -> float:
+        """The same at one theta."""
+        return float(self.rough_log_moments(np.array([theta]))[0])
 
     def work(self, count: int, step: float) -> float:
         """About how many exponentials ``count`` nodes cost."""
@@ -90,22 +79,24 @@ class Product:
     def typical_loss(self) -> float:
         """The mean of the sum, roughly."""
         gap = 1e-5 / max(1.0, self.rough_log_moment(1e-3) * 1e3)
-        return (self.rough_log_moment(gap) - self.rough_log_moment(-gap)) / (2 * gap)
+        above, below = self.rough_log_moments(np.array([gap, -gap]))
+        return float(above - below) / (2 * gap)
 
     def typical_epsilon(self, delta: float) -> float:
         """The epsilon of the moment bound at ``delta``: a little more than the truth."""
         nats = -math.log(max(delta, 5e-324))
 
-        def bound(theta: float) -> float:
-            return (self.rough_log_moment(theta) + nats + conversion(theta)) / theta
+        def bound(thetas: Floats) -> Floats:
+            return (self.rough_log_moments(thetas) + nats + conversion(thetas)) / thetas
 
-        return max(bound(least_point(bound, ratio=1.2)), 1e-12)
+        theta = least_point(bound, ratio=1.2)
+        return max(float(bound(np.array([theta]))[0]), 1e-12)
 
     def moment_delta(self, epsilon: float) -> float:
         """The moment bound on delta, certified: every order is sound, so any will do."""
 
-        def bound(theta: float) -> float:
-            return self.rough_log_moment(theta) - theta * epsilon + conversion(theta)
+        def bound(thetas: Floats) -> Floats:
+            return self.rough_log_moments(thetas) - thetas * epsilon + conversion(thetas)
 
         order = least_point(bound, ratio=1.001)
         try:
@@ -115,7 +106,8 @@ class Product:
             return 1.0
         if not (np.isfinite(value[0]) and np.isfinite(error[0])):
             return 1.0
-        nats = float(value.real[0] + error[0]) - order * epsilon + conversion(order)
+        nats = float(value.real[0] + error[0]) - order * epsilon
+        nats += float(conversion(np.array([order]))[0])
         doubt = 1e-13 * (1 + abs(nats) + order * epsilon)
         return min(
             math.exp(min(max(nats + doubt, -700.0), 1.0)), 1.0
@@ -133,34 +125,38 @@ class Product:
         offset, gap = 0.0, None
         for law, count in self.terms:
             lattice = law.lattice
-            if isinstance(law, Responses) and law.epsilons.size == 1:
-                epsilon, times = float(law.epsilons[0]), float(law.counts[0])
-                lattice = Lattice(epsilon * times, 2 * epsilon)
             if lattice is None or lattice.gap > _WIDEST_GAP or lattice.gap != (gap or lattice.gap):
                 return None
             offset, gap = offset + count * lattice.offset, lattice.gap
         return None if gap is None else Lattice(offset, gap)
 
 
-def conversion(order: float) -> float:
+def conversion(orders: Floats) -> Floats:
     """The factor by which (1 - e^-x)_+ is less than e^(order x), in nats [KOV, inequality (20)]."""
-    return order * math.log(order) - (order + 1) * math.log1p(order)
+    return orders * np.log(orders) - (orders + 1) * np.log1p(orders)
 
 
-def least_point(function: Callable[[float], float], *, ratio: float) -> float:
-    """Where a function that falls and then rises is least, to a factor ``ratio``."""
-    middle, factor = 1.0, 4.0
-    at_middle = function(middle)
-    for _ in range(400):
-        lower, higher = function(middle / factor), function(middle * factor)
-        if lower < at_middle:
-            middle, at_middle = middle / factor, lower
-        elif higher < at_middle:
-            middle, at_middle = middle * factor, higher
-        else:
-            factor = math.sqrt(factor)
-            if factor < ratio:
-                break
-        if not 1e-9 < middle < 1e12:
+def least_point(function: Callable[[Floats], Floats], *, ratio: float) -> float:
+    """Where a function that falls and then rises is least, to a factor ``ratio``.
+
+    Asked of many places at once, because that costs hardly more than one.
+    """
+    ladder = np.asarray(4.0 ** np.arange(-8, 11), np.float64)
+    for _ in range(4):
+        lowest = _lowest(function, ladder)
+        if 0 < lowest < ladder.size - 1:
             break
+        ladder = ladder * 4.0 ** (-16 if lowest == 0 else 16)
+        if not 1e-18 < ladder[0] < 1e12:
+            break
+    middle, factor = float(ladder[min(lowest, ladder.size - 1)]), 4.0
+    while factor > ratio:
+        grid = np.asarray(middle * factor ** np.linspace(-1.0, 1.0, 9), np.float64)
+        middle = float(grid[_lowest(function, grid)])
+        factor **= 0.25
     return middle
+
+
+def _lowest(function: Callable[[Floats], Floats], places: Floats) -> int:
+    heights = function(places)
+    return int(np.argmin(np.where(np.isnan(heights), np.inf, heights)))

@@ -23,8 +23,9 @@ from quaestor.accounting.loss.discrete_gaussian import (
 from quaestor.accounting.loss.finite import FiniteLoss
 from quaestor.accounting.loss.gaussian import GaussianLoss
 from quaestor.accounting.loss.laplace import LaplaceLoss
-from quaestor.accounting.loss.quadrature import SampledGaussianLoss, SampledLaplaceLoss
-from quaestor.accounting.loss.responses import Responses
+from quaestor.accounting.loss.responses import Response
+from quaestor.accounting.loss.sampled_gaussian import SampledGaussianLoss
+from quaestor.accounting.loss.sampled_laplace import SampledLaplaceLoss
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ def _product(rate: float, apart: float) -> Bounds:
 
 def _atoms(law: Law) -> tuple[tuple[np.ndarray, np.ndarray], float]:
     """Losses and masses under the first hypothesis, and the mass of an infinite loss."""
-    if isinstance(law, Responses) and law.epsilons.size == 1:
-        epsilon, failure = float(law.epsilons[0]), law.infinite.upper
+    if isinstance(law, Response):
+        epsilon, failure = law.epsilon, law.infinite.upper
         truth = (1 - failure) / (1 + math.exp(-epsilon))
         masses = np.array([truth, truth * math.exp(-epsilon)])
         return (np.array([epsilon, -epsilon]), masses), failure

@@ -15,8 +15,9 @@ from flint import arb
 
 from quaestor.accounting.balls import ZERO, between, outward, refined
 from quaestor.accounting.loss.gaussian import GaussianLoss
-from quaestor.accounting.loss.laplace import LaplaceLoss
-from quaestor.accounting.loss.quadrature import SampledGaussianLoss, SampledLaplaceLoss
+from quaestor.accounting.loss.laplace import LaplaceLosses
+from quaestor.accounting.loss.sampled_gaussian import SampledGaussianLosses
+from quaestor.accounting.loss.sampled_laplace import SampledLaplaceLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,12 +37,12 @@ def closed_form(product: Product) -> Callable[[float], Bounds] | None:
         # Gaussians are merged in floats: mu may be off by a few units in the last place
         mu = arb(law.mu) * (1 + arb(0, 1e-15))
         return _profile(lambda epsilon: _gaussian(mu, epsilon))
-    if isinstance(law, LaplaceLoss):
-        shift = arb(law.epsilon) * (1 + arb(0, 1e-15))
+    if isinstance(law, LaplaceLosses) and list(law.counts) == [1.0]:
+        shift = arb(float(law.epsilons[0])) * (1 + arb(0, 1e-15))
         return _profile(lambda epsilon: _laplace(shift, epsilon))
-    if isinstance(law, SampledGaussianLoss):
-        mu = arb(law.mu) * (1 + arb(0, 1e-15))
-        curve = _sampled(lambda epsilon: _gaussian(mu, epsilon), law.rate, removing=law.removing)
+    if isinstance(law, SampledGaussianLosses) and list(law.counts) == [1.0]:
+        mu, rate = arb(float(law.mus[0])) * (1 + arb(0, 1e-15)), float(law.rates[0])
+        curve = _sampled(lambda epsilon: _gaussian(mu, epsilon), rate, removing=law.removing)
         return _profile(curve)
     if isinstance(law, SampledLaplaceLoss):
         shift = arb(law.epsilon) * (1 + arb(0, 1e-15))

@@ -34,6 +34,8 @@ def check_real(field: str, value: object, *, low: float, high: float) -> float:
     Fractions and integers that are not floats are refused: rounding them would change what is
     promised.
     """
+    if type(value) is float and low <= value <= high:
+        return value + 0.0  # the usual case, and quick
     valid = f"a number in [{low:g}, {high:g}]"
     if isinstance(value, bool) or not isinstance(value, Real | Fraction):
         raise InvalidParameter(field, value, valid)

@@ -63,9 +63,7 @@ class ApproxDP(Release):
 
 
 def _response(epsilon: float, delta: float) -> tuple[Law, ...]:
-    import numpy as np
-
     from quaestor.accounting.bounds import Bounds
-    from quaestor.accounting.loss.responses import Responses
+    from quaestor.accounting.loss.responses import Response
 
-    return (Responses(np.array([epsilon]), np.array([1.0]), infinite=Bounds.exactly(delta)),)
+    return (Response(epsilon, infinite=Bounds.exactly(delta)),)

@@ -23,6 +23,7 @@ from quaestor.accounting.theorems.region import implied_delta, region_inclusion,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from quaestor.accounting.black_boxes import BlackBoxes
     from quaestor.accounting.profile import Profile
     from quaestor.accounting.releases import Release
     from quaestor.accounting.theorems.losses import WorstDirection
@@ -35,6 +36,7 @@ __all__ = [
     "basic_sharp",
     "closed_form_heterogeneous",
     "closed_form_homogeneous",
+    "exact_heterogeneous",
     "implied_delta",
     "moments",
     "optimal_heterogeneous",
@@ -66,6 +68,17 @@ def optimal_heterogeneous(releases: Iterable[Release]) -> Profile:
     from quaestor.accounting.theorems import heterogeneous
 
     return heterogeneous.optimal_heterogeneous(releases)
+
+
+def exact_heterogeneous(boxes: BlackBoxes) -> Profile | None:
+    """See :func:`quaestor.accounting.theorems.heterogeneous.exact_heterogeneous`.
+
+    Theorem:
+        Murtagh, Vadhan, Theorem 1.5, where it can be computed exactly. Imported on first use.
+    """
+    from quaestor.accounting.theorems import heterogeneous
+
+    return heterogeneous.exact_heterogeneous(boxes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

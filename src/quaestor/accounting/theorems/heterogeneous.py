@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Group = tuple[float, int]
 
-__all__ = ["optimal_heterogeneous"]
+__all__ = ["exact_heterogeneous", "optimal_heterogeneous"]
 
 _LARGEST_HALF = 2**21  # atoms on one side of the meeting point
 _FEW_ATOMS = 300  # beside one large group that is treated in closed form
@@ -60,7 +60,11 @@ def optimal_heterogeneous(releases: Iterable[Release]) -> Profile:
     0.000319066653
     """
     history = tuple(releases)
-    boxes = BlackBoxes.of(history)
+    return exact_heterogeneous(BlackBoxes.of(history)) or WorstDirection(history)
+
+
+def exact_heterogeneous(boxes: BlackBoxes) -> Profile | None:
+    """The exact profile of different black boxes; None where only a bracket is within reach."""
     if len(boxes.responses) <= 1:
         return RandomizedResponsePower(boxes)
     largest = max(boxes.responses, key=lambda group: group[1])
@@ -73,7 +77,7 @@ def optimal_heterogeneous(releases: Iterable[Release]) -> Profile:
     lattice = _common_lattice(boxes.responses)
     if lattice is not None:
         return _Lattice(boxes, lattice)
-    return WorstDirection(history)
+    return None
 
 
 def _split(groups: Sequence[Group]) -> tuple[list[Group], list[Group]] | None:
@@ -180,6 +184,8 @@ class _LatticeSteps:
 
 def _common_lattice(groups: Sequence[Group]) -> _LatticeSteps | None:
     """The coarsest base of which every epsilon, read as a decimal, is a multiple."""
+    if len(groups) ** 2 / 2 > _LARGEST_LATTICE:
+        return None  # different whole multiples: they add up to more
     decimals = [Fraction(repr(epsilon)) for epsilon, _ in groups]
     denominator = math.lcm(*(decimal.denominator for decimal in decimals))
     numerators = [int(decimal * denominator) for decimal in decimals]
