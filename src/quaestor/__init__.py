@@ -17,6 +17,7 @@ from quaestor.accounting.explain import Explanation, ExplanationRow
 from quaestor.accounting.expressions import parse_release
 from quaestor.accounting.releases import (
     ApproxDP,
+    DensityPair,
     DiscreteGaussian,
     Gaussian,
     GaussianDP,
@@ -47,6 +48,7 @@ __all__ = [
     "ApproxDP",
     "Bounds",
     "Composition",
+    "DensityPair",
     "DiscreteGaussian",
     "Explanation",
     "ExplanationRow",

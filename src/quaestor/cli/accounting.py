@@ -41,6 +41,10 @@ Expressions = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="The total epsilon.")]
 Delta = Annotated[float, typer.Option("--delta", "-d", help="The total delta.")]
+Width = Annotated[
+    float | None,
+    typer.Option("--width", help="Ask for an interval of this relative width, such as 1e-6."),
+]
 OptionalEpsilon = Annotated[
     float | None, typer.Option("--epsilon", "-e", help="Ask for delta at this epsilon.")
 ]
@@ -53,10 +57,15 @@ def _composed(expressions: list[str]) -> Composition:
     return compose(*(release for text in expressions for release in parse_releases(text)))
 
 
-def epsilon(releases: Expressions, delta: Delta, json: Json = False) -> None:  # noqa: FBT002
+def epsilon(
+    releases: Expressions,
+    delta: Delta,
+    width: Width = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
     """The smallest epsilon that is true of all these releases together, at a delta."""
     composed = _composed(releases)
-    bounds = composed.epsilon_bounds(delta=delta)
+    bounds = composed.epsilon_bounds(delta=delta, width=width)
     if json:
         print_json(
             {
@@ -70,10 +79,15 @@ def epsilon(releases: Expressions, delta: Delta, json: Json = False) -> None:  #
     say(f"[dim]certified {interval(bounds)}, theorem: {composed.theorem}[/dim]")
 
 
-def delta(releases: Expressions, epsilon: Epsilon, json: Json = False) -> None:  # noqa: FBT002
+def delta(
+    releases: Expressions,
+    epsilon: Epsilon,
+    width: Width = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
     """The smallest delta that is true of all these releases together, at an epsilon."""
     composed = _composed(releases)
-    bounds = composed.delta_bounds(epsilon=epsilon)
+    bounds = composed.delta_bounds(epsilon=epsilon, width=width)
     if json:
         print_json(
             {

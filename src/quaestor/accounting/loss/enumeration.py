@@ -20,6 +20,7 @@ __all__ = ["enumerated"]
 
 _MOST_SUMS = 1 << 17
 _LARGEST_COUNT = 2000  # beyond this the line is better
+_MOST_VALUES = 64  # of one loss that comes more than once
 
 
 def enumerated(product: Product) -> AtomCurve | None:
@@ -39,7 +40,7 @@ def enumerated(product: Product) -> AtomCurve | None:
             return None
     sums = 1
     for losses, _, count in groups:
-        if count > _LARGEST_COUNT or losses.size > 64:
+        if count > _LARGEST_COUNT or (losses.size > _MOST_VALUES and count > 1):
             return None
         sums *= math.comb(count + losses.size - 1, losses.size - 1)
         if sums > _MOST_SUMS:
@@ -52,6 +53,8 @@ def enumerated(product: Product) -> AtomCurve | None:
 
 def _power(losses: Floats, masses: Floats, count: int) -> Atoms:
     """``count`` independent copies: one atom for every way to share the count among the values."""
+    if count == 1:
+        return Atoms(losses=losses, masses=masses, blur=0.0, error=8 * UNIT)
     shares = np.zeros((1, 0))
     left = np.array([float(count)])
     for _ in range(losses.size - 1):

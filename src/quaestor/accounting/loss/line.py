@@ -52,7 +52,9 @@ if TYPE_CHECKING:
 __all__ = ["Line"]
 
 _NEGLIGIBLE = 42.0  # nats below the integrand's peak at which truncation may happen
-_LARGEST_BLOCK = 1.06  # ratio of the ends of a block of the tail
+_LARGEST_BLOCK = 1.02  # ratio of the ends of a block of the tail
+_MANY_BLOCKS = 6000  # where wide ones say too little
+_LITTLE_WORK = 1e6  # evaluations of e^(sL) for which a closer look does not pay
 _UNDERFLOW = 1e-290
 _MOST_NODES = 1_200_000
 _MOST_WORK = 1.2e7  # evaluations of e^(sL), about half a second
@@ -79,6 +81,7 @@ class Line:
     tail: _Tail
     second: tuple[float, float]  # another theta, and K there
     lattice: Lattice | None
+    limited: bool = False  # whether it is smoothed by more than asked for, to save work
 
     @classmethod
     def through(cls, product: Product, epsilon: float, *, width: float) -> Line:
@@ -102,16 +105,18 @@ class Line:
         smoothing = 0.0
         if lattice is not None:
             reach = 2 * max(math.ceil(reach / lattice.gap / 2), 1) * lattice.gap  # an even number
-        elif product.gaussian_variance() < (wanted := width / abs(theta * (theta + 1)) / 2):
-            smoothing = wanted
+        elif product.gaussian_variance() < (least := width / abs(theta * (theta + 1)) / 2):
+            smoothing = least
         if not 0.0 < reach < 1e300:
             raise OverflowError("the losses are beyond floats")
         step = 2 * math.pi / reach
+        most_work = _MOST_WORK * min(max(1e-4 / width, 1.0), 16.0)  # who asks for more waits longer
         total = 0.4 / (abs(theta * (theta + 1)) * max(spread, 1 / abs(theta)))  # roughly
+        wanted = smoothing
         for _ in range(40):
             room = total * (width * 1e-2 if smoothing else 1e-13)
             count, tail = _extent(product, theta, step, smoothing, lattice, room)
-            if not smoothing or product.work(count, step) <= _MOST_WORK:
+            if not smoothing or product.work(count, step) <= most_work:
                 break
             smoothing *= 2
         nodes = np.asarray(theta + 1j * step * np.arange(count), np.complex128)
@@ -131,6 +136,7 @@ class Line:
             tail=tail,
             second=(second, float(beyond.real[0] + doubt[0]) + smoothed + 1e-9),
             lattice=lattice,
+            limited=smoothing > wanted,
         )
 
     def delta(self, epsilon: float) -> Bounds:
@@ -307,19 +313,46 @@ def _extent(  # noqa: PLR0913  # what decides how far the nodes reach
         last = math.pi / lattice.gap
     else:  # only Gaussians keep what they take away: others may come back later
         last = math.sqrt(2 * floor / (smoothing + product.gaussian_variance()))
+    for longest in (math.inf, last / _MANY_BLOCKS):
+        low, high = _blocks(step, last, longest)
+        if low.size == 0:
+            return 2, _Tail(0.0, 0.0)
+        beyond = math.exp(-floor) * (step + last) * (1 + 1 / last**2) if lattice is None else 0.0
+        count, tail = _cut(product, theta, step, smoothing, lattice, room, low, high, beyond)
+        if lattice is not None or product.work(count, step) < _LITTLE_WORK:
+            break
+    if lattice is not None:
+        count = min(count, round(last / step) + 1)  # the last one at half the period
+    return count, tail
+
+
+def _blocks(step: float, last: float, longest: float) -> tuple[Floats, Floats]:
+    """Blocks from the first node to the last, each longer than the one before by 2 %."""
     ends = [step]
     while ends[-1] < last:
-        ends.append(min(ends[-1] * _LARGEST_BLOCK + step, max(last, 2 * step)))
-    low, high = np.array(ends[:-1]), np.array(ends[1:])
-    if low.size == 0:
-        return 2, _Tail(0.0, 0.0)
+        length = min(ends[-1] * _LARGEST_BLOCK + step - ends[-1], longest)
+        ends.append(min(ends[-1] + length, max(last, 2 * step)))
+    return np.array(ends[:-1]), np.array(ends[1:])
+
+
+def _cut(  # noqa: PLR0913  # what decides how far the nodes reach
+    product: Product,
+    theta: float,
+    step: float,
+    smoothing: float,
+    lattice: Lattice | None,
+    room: float,
+    low: Floats,
+    high: Floats,
+    beyond: float,
+) -> tuple[int, _Tail]:
+    """Cut where everything beyond fits into ``room``; ``beyond`` is what no block covers."""
     nats = product.decay(theta, low, high) + smoothing * low**2 / 2
     density = np.exp(-nats) * (high - low + step) / math.pi
     kernel = low**-2.0
     if lattice is not None:  # a geometric series falls like 1/t only, within its period
         kernel = math.pi * math.exp(min((abs(theta) + 1) * lattice.gap / 2, 600.0)) / low
     delta = density * kernel
-    beyond = math.exp(-floor) * (step + last) * (1 + 1 / last**2) if lattice is None else 0.0
     left_delta = np.append(np.cumsum(delta[::-1])[::-1], 0.0) + beyond
     left_density = np.append(np.cumsum(density[::-1])[::-1], 0.0) + beyond
     fits = left_delta + smoothing * left_density <= max(room, 2 * beyond * (1 + smoothing))
@@ -327,6 +360,4 @@ def _extent(  # noqa: PLR0913  # what decides how far the nodes reach
     cut = min(cut, int(np.searchsorted(high, step * _MOST_NODES)))
     reach = float(high[cut - 1]) if cut else step
     count = math.ceil(reach / step) + 1
-    if lattice is not None:
-        count = min(count, round(last / step) + 1)  # the last one at half the period
     return count, _Tail(float(left_delta[cut]), float(left_density[cut]))

@@ -42,6 +42,13 @@ class LossProfile(Profile):
         listed = enumerated(self.product)
         self._exact = closed_form(self.product) if listed is None else listed.bounds
 
+    def within(self, width: float) -> LossProfile:
+        """The same, to answer within a relative ``width``; narrower costs more nodes."""
+        narrower = copy(self)
+        narrower.width = min(width / 10, _WIDTH)
+        narrower._lines, narrower._inherited = {}, []
+        return narrower
+
     def then(self, laws: Sequence[tuple[Law, int]]) -> LossProfile:
         """The same with more losses; lines already drawn are carried on."""
         longer = copy(self)
@@ -103,7 +110,9 @@ class LossProfile(Profile):
         """Smooth less where an atom of the loss lies at epsilon, and smoothing costs more."""
         line, width = Line.through(self.product, epsilon, width=self.width), self.width
         for _ in range(_MOST_REFINEMENTS):
-            if line.smoothing == 0.0 or line.delta(epsilon).relative_width <= 10 * self.width:
+            if line.smoothing == 0.0 or line.limited:
+                break
+            if line.delta(epsilon).relative_width <= 10 * self.width:
                 break
             width /= 30
             finer = Line.through(self.product, epsilon, width=width)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Response", "Responses"]
 
 _GROUPS = 64  # of like epsilons, for the decay
+_WITNESSES = 256  # epsilons treated alone, for the decay
 _CHUNK = 1 << 20  # elements treated at once, to bound memory
 _POINTS = 32  # of interpolation
 _MANY = 3 * _POINTS  # epsilons from which interpolation pays
@@ -112,17 +113,21 @@ class Responses(Law):
         return float(count * size)
 
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
-        """Each response by its two atoms; groups of like epsilons by what holds for all of them."""
+        """Each response by its two atoms: all of them in groups of like epsilons, or some alone.
+
+        A group knows its epsilons only within its ends, which says little for fast oscillation.
+        """
+        stride = -(-self.epsilons.size // _WITNESSES)
+        some, counts = self.epsilons[::stride], self.counts[::stride]
+        alone = _decays(theta, some, some, low, high) @ counts
+        if stride == 1:
+            return alone
         count = min(self.epsilons.size, _GROUPS)
         starts = np.linspace(0, self.epsilons.size, count + 1).astype(int)[:-1]
         stops = np.append(starts[1:], self.epsilons.size)
         least, most = self.epsilons[starts], self.epsilons[stops - 1]
         counts = np.add.reduceat(self.counts, starts)
-        tilt = np.minimum(abs(theta + 0.5) * most, 350.0)
-        apart = 0.5 / np.cosh(tilt) ** 2  # twice the product of the tilted probabilities
-        gain = least_one_minus_cosine(np.outer(low, 2 * least), np.outer(high, 2 * most))
-        falls: Floats = -0.5 * np.log1p(-np.minimum(apart * gain * 0.999, 1 - 1e-12))
-        return falls @ counts
+        return np.maximum(alone, _decays(theta, least, most, low, high) @ counts)
 
 
 class _Interpolation:
@@ -164,6 +169,15 @@ class _Interpolation:
         values, errors = _log_moments(s, self.points)
         largest = np.max(np.abs(values), axis=1, initial=0.0)
         return values @ self.weights, errors @ np.abs(self.weights) + self.blur * largest
+
+
+def _decays(theta: float, least: Floats, most: Floats, low: Floats, high: Floats) -> Floats:
+    """The decay of every response with an epsilon from ``least`` to ``most``; a row for a block."""
+    tilt = np.minimum(abs(theta + 0.5) * most, 350.0)
+    apart = 0.5 / np.cosh(tilt) ** 2  # twice the product of the tilted probabilities
+    gain = least_one_minus_cosine(np.outer(low, 2 * least), np.outer(high, 2 * most))
+    falls: Floats = -0.5 * np.log1p(-np.minimum(apart * gain * 0.999, 1 - 1e-12))
+    return falls
 
 
 def _log_moments(s: Complexes, epsilons: Floats) -> tuple[Complexes, Floats]:

@@ -217,12 +217,13 @@ class SampledGaussianLosses(Law):
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
         """Each loss by pairs of cells, and by moving the line of x where that is stronger."""
         falls = np.zeros(low.shape)
-        shares, low_ends, high_ends = _cells(self, theta, 24 if self.mus.size <= 4 else 8)
+        shares, low_ends, high_ends = _cells(self, theta, 14 if self.mus.size <= 4 else 8)
         few = set(self._few[0].tolist())
         for i, count in enumerate(self.counts):
             fall = _decay_of_cells(shares[i], low_ends[i], high_ends[i], low, high)
             if i in few:
-                fall = np.maximum(fall, _decay_beside(self, i, theta, low))
+                fast = low * self.mus[i] > 1.0
+                fall[fast] = np.maximum(fall[fast], _decay_beside(self, i, theta, low[fast]))
             falls += count * fall
         return falls
 
@@ -281,11 +282,11 @@ def _decay_beside(law: SampledGaussianLosses, i: int, theta: float, low: Floats)
         law.mus[i : i + 1], law.rates[i : i + 1], np.ones(1), removing=law.removing
     )
     power = law._power(theta)
-    x = np.linspace(*one._window(theta), 251)
+    x = np.linspace(*one._window(theta), 161)
     step = x[1] - x[0]
     log_moment = float(one._at_theta(theta)[0])
     best = np.zeros(low.shape)
-    for angle in (0.3, 1.2, 2.0):
+    for angle in (1.2, 2.0):
         shift = angle / mu
         if shift**2 / 2 > 60.0:
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quaestor.accounting.releases.base import Release, Repeated
 from quaestor.accounting.releases.black_box import ApproxDP, PureDP
+from quaestor.accounting.releases.density_pair import DensityPair
 from quaestor.accounting.releases.discrete_gaussian import DiscreteGaussian
 from quaestor.accounting.releases.gaussian import Gaussian, GaussianDP, ZeroConcentratedDP
 from quaestor.accounting.releases.geometric import Geometric
@@ -16,6 +17,7 @@ from quaestor.accounting.releases.vectors import ProbabilityVectors
 __all__ = [
     "RELEASES",
     "ApproxDP",
+    "DensityPair",
     "DiscreteGaussian",
     "Gaussian",
     "GaussianDP",
@@ -47,5 +49,6 @@ RELEASES: dict[str, type[Release]] = {
     "PoissonSampled": PoissonSampled,
     "SampledWithoutReplacement": SampledWithoutReplacement,
     "ProbabilityVectors": ProbabilityVectors,
+    "DensityPair": DensityPair,
     "Repeated": Repeated,
 }

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from quaestor.errors import InvalidParameter
 
@@ -79,9 +79,16 @@ class Release:
 
     __slots__ = ()
 
+    bracketed: ClassVar[bool] = False
+    """Whether ``losses`` is more than is lost, and ``least_losses`` less."""
+
     def losses(self) -> tuple[Law, ...]:
         """The laws of the privacy loss: one, or one for removing and one for adding a person."""
         raise NotImplementedError
+
+    def least_losses(self) -> tuple[Law, ...]:
+        """Laws of at most the privacy loss, for the lower ends of answers."""
+        return self.losses()
 
     def __mul__(self, count: int) -> Release:
         """The same release, ``count`` times.

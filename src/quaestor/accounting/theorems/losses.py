@@ -44,41 +44,67 @@ class WorstDirection(Profile):
 
     def __init__(self, releases: Iterable[Release]) -> None:
         """Take the losses of every release in each direction."""
-        self._directions = [LossProfile(laws) for laws in _laws(releases)]
+        counts = _counts(releases)
+        self._directions = [LossProfile(laws) for laws in _laws(counts)]
+        self._least: list[LossProfile] = []  # where only brackets of a loss are known
+        if any(release.bracketed for release in counts):
+            self._least = [LossProfile(laws) for laws in _laws(counts, least=True)]
+
+    def within(self, width: float) -> WorstDirection:
+        """The same, to answer within a relative ``width``."""
+        narrower = WorstDirection(())
+        narrower._directions = [profile.within(width) for profile in self._directions]
+        narrower._least = [profile.within(width) for profile in self._least]
+        return narrower
 
     def then(self, releases: Iterable[Release]) -> WorstDirection:
         """The same with more releases, without composing the old ones again."""
         extended = WorstDirection(())
-        added = _laws(releases)
-        old = self._directions
-        count = max(len(old), len(added))
-        extended._directions = [
-            old[min(i, len(old) - 1)].then(added[min(i, len(added) - 1)]) for i in range(count)
-        ]
+        added = _counts(releases)
+        extended._directions = _extended(self._directions, _laws(added))
+        if self._least or any(release.bracketed for release in added):
+            least = self._least or self._directions
+            extended._least = _extended(least, _laws(added, least=True))
         return extended
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the worse direction's delta."""
-        first, *others = self._directions
-        answers = [first.delta_bounds(epsilon=epsilon)]
-        for other in others:  # adding is hardly ever worse: often a quick bound shows it
-            if other.at_most(epsilon=epsilon) > answers[0].lower:
-                answers.append(other.delta_bounds(epsilon=epsilon))
-        return _worst(answers)
+        worst = _worst_delta(self._directions, epsilon)
+        if not self._least:
+            return worst
+        least = _worst_delta(self._least, epsilon)
+        return Bounds(lower=min(least.lower, worst.upper), upper=worst.upper)
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         """Enclose the worse direction's epsilon."""
-        first, *others = self._directions
-        answers = [first.epsilon_bounds(delta=delta)]
-        for other in others:
-            if other.at_most(epsilon=answers[0].lower) > delta:
-                answers.append(other.epsilon_bounds(delta=delta))
-        return _worst(answers)
+        worst = _worst_epsilon(self._directions, delta)
+        if not self._least:
+            return worst
+        least = _worst_epsilon(self._least, delta)
+        return Bounds(lower=min(least.lower, worst.upper), upper=worst.upper)
 
     def supports(self, at_most: int) -> Sequence[float]:
         """Those of the direction that reaches further."""
         choices = [profile.supports(at_most) for profile in self._directions]
         return max(choices, key=lambda supports: supports[-1])
+
+
+def _worst_delta(directions: list[LossProfile], epsilon: float) -> Bounds:
+    first, *others = directions
+    answers = [first.delta_bounds(epsilon=epsilon)]
+    for other in others:  # adding is hardly ever worse: often a quick bound shows it
+        if other.at_most(epsilon=epsilon) > answers[0].lower:
+            answers.append(other.delta_bounds(epsilon=epsilon))
+    return _worst(answers)
+
+
+def _worst_epsilon(directions: list[LossProfile], delta: float) -> Bounds:
+    first, *others = directions
+    answers = [first.epsilon_bounds(delta=delta)]
+    for other in others:
+        if other.at_most(epsilon=answers[0].lower) > delta:
+            answers.append(other.epsilon_bounds(delta=delta))
+    return _worst(answers)
 
 
 def _worst(answers: list[Bounds]) -> Bounds:
@@ -87,15 +113,29 @@ def _worst(answers: list[Bounds]) -> Bounds:
     )
 
 
-def _laws(releases: Iterable[Release]) -> list[list[tuple[Law, int]]]:
-    """The laws with their counts, by direction; equal releases count together."""
+def _extended(old: list[LossProfile], added: list[list[tuple[Law, int]]]) -> list[LossProfile]:
+    """Each direction with what is added in it; one direction stands for both."""
+    count = max(len(old), len(added))
+    return [old[min(i, len(old) - 1)].then(added[min(i, len(added) - 1)]) for i in range(count)]
+
+
+def _counts(releases: Iterable[Release]) -> Counter[Release]:
+    """Equal releases count together."""
     counts: Counter[Release] = Counter()
     for release in releases:
         if isinstance(release, Repeated):
             counts[release.release] += release.count
         else:
             counts[release] += 1
-    pairs = [(release.losses(), count) for release, count in counts.items()]
+    return counts
+
+
+def _laws(counts: Counter[Release], *, least: bool = False) -> list[list[tuple[Law, int]]]:
+    """The laws with their counts, by direction."""
+    pairs = [
+        (release.least_losses() if least else release.losses(), count)
+        for release, count in counts.items()
+    ]
     directions = max((len(laws) for laws, _ in pairs), default=1)
     return [
         [(laws[min(i, len(laws) - 1)], count) for laws, count in pairs] for i in range(directions)

@@ -1,0 +1,53 @@
+"""A narrower interval on request: inside the usual one, and as narrow as asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+import quaestor as q
+
+GOLDEN = 0.6180339887498949
+STEP = q.PoissonSampled(release=q.Gaussian(sigma=1.0), rate=0.01)
+WORKLOADS = {
+    "sampled Gaussian, 1,000": q.compose(STEP * 1_000),
+    "sampled Gaussian, 100,000": q.compose(STEP * 100_000),
+    "Laplace": q.compose(q.Laplace(scale=20.0) * 1_000),
+    "mixed": q.compose(
+        q.Gaussian(sigma=50.0) * 500,
+        q.Laplace(scale=20.0) * 500,
+        STEP * 300,
+        q.ApproxDP(epsilon=0.1, delta=1e-10) * 100,
+    ),
+    "black boxes": q.compose(
+        *(q.ApproxDP(epsilon=0.01 + 0.19 * (i * GOLDEN % 1), delta=1e-10) for i in range(1_000))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("width", [1e-3, 1e-6])
+def test_epsilon_is_as_narrow_as_asked_for(name: str, width: float) -> None:
+    spent = WORKLOADS[name]
+    usual, narrow = spent.epsilon_bounds(delta=1e-6), spent.epsilon_bounds(delta=1e-6, width=width)
+    assert narrow.relative_width <= width
+    assert narrow.overlaps(usual)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_delta_is_as_narrow_as_asked_for(name: str) -> None:
+    spent = WORKLOADS[name]
+    at = spent.epsilon(delta=1e-6)
+    usual, narrow = spent.delta_bounds(epsilon=at), spent.delta_bounds(epsilon=at, width=1e-6)
+    assert narrow.relative_width <= 1e-6
+    assert narrow.overlaps(usual)
+
+
+def test_a_closed_form_is_narrower_than_anyone_asks() -> None:
+    spent = q.compose(q.PureDP(epsilon=0.1) * 30)
+    assert spent.epsilon_bounds(delta=1e-6, width=1e-3).relative_width < 1e-12
+
+
+@pytest.mark.parametrize("width", [0.0, -1.0, 2.0, float("nan"), "wide"])
+def test_impossible_widths_are_refused(width: float) -> None:
+    with pytest.raises(q.InvalidParameter, match="width"):
+        q.compose(STEP).epsilon_bounds(delta=1e-6, width=width)
