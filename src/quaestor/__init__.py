@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from quaestor.accounting.bounds import Bounds
 from quaestor.accounting.calibrate import calibrate, calibrate_bounds, largest_count
-from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.compose import Composition, compose, compose_nonadaptive
 from quaestor.accounting.explain import Explanation, ExplanationRow
 from quaestor.accounting.expressions import parse_release
 from quaestor.accounting.releases import (
     ApproxDP,
+    BoundedRange,
     DensityPair,
     DiscreteGaussian,
+    ExponentialMechanism,
     Gaussian,
     GaussianDP,
     Geometric,
@@ -46,12 +48,14 @@ from quaestor.errors import (
 
 __all__ = [
     "ApproxDP",
+    "BoundedRange",
     "Bounds",
     "Composition",
     "DensityPair",
     "DiscreteGaussian",
     "Explanation",
     "ExplanationRow",
+    "ExponentialMechanism",
     "Gaussian",
     "GaussianDP",
     "Geometric",
@@ -76,6 +80,7 @@ __all__ = [
     "calibrate",
     "calibrate_bounds",
     "compose",
+    "compose_nonadaptive",
     "largest_count",
     "parse_release",
     "release_from_json",

@@ -52,6 +52,8 @@ def values_of(field: Field) -> st.SearchStrategy[Any]:
         return st.integers(1, LARGEST_COUNT)
     kinds = {
         "float": st.floats(0.05, 700.0) | st.floats(0.0, LARGEST_EPSILON),
+        "float | None": st.none() | st.floats(0.05, 2.0),
+        "bool": st.booleans(),
         "int": st.integers(2, 1000),
         "Release": singles(),
         "tuple[float, ...]": st.tuples(*[st.integers(0, 512)] * 2).map(
@@ -93,7 +95,7 @@ NUMERIC_FIELDS = [
 
 def example(kind: type[Release], **changed: Any) -> Release:
     """A release of this kind with plain parameters, but for those that are given."""
-    plain: dict[str, Any] = {"float": 0.5, "int": 3, "population": 8}
+    plain: dict[str, Any] = {"float": 0.5, "int": 3, "population": 8, "bool": False}
     plain |= {"Release": PureDP(epsilon=0.5), "tuple[float, ...]": (0.25, 0.75)}
     parameters = {
         field.name: plain.get(field.name, plain.get(str(field.type))) for field in fields_of(kind)

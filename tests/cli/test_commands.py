@@ -39,6 +39,8 @@ CLI_REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 PNG, PDF = b"\x89PNG\r\n\x1a\n", b"%PDF-"
 
+ALWAYS = [theorem for theorem in THEOREMS if not theorem.of_ranges]
+
 
 def commands() -> list[Any]:
     """Every registered command, as a parameter that goes by its name."""
@@ -245,11 +247,37 @@ def test_explain_has_one_row_for_every_theorem(
     answer = quaestor("explain", f"--{option}", "1e-6", "--json", releases).json
     assert list(answer) == [option, "rows"]
     assert answer[option] == 1e-6
-    assert [row["theorem"] for row in answer["rows"]] == [theorem.name for theorem in THEOREMS]
+    assert [row["theorem"] for row in answer["rows"]] == [theorem.name for theorem in ALWAYS]
     for row in answer["rows"]:
         assert list(row) == ["theorem", "source", quantity, "note", "best"]
         assert row[quantity] is not None or row["note"] != ""
     assert sum(row["best"] for row in answer["rows"]) == 1
+
+
+def test_explain_shows_the_family_of_bounded_range(quaestor: Run) -> None:
+    rows = quaestor("explain", "-d", "1e-6", "--json", "BoundedRange(epsilon=0.1) * 20").json[
+        "rows"
+    ]
+    assert [row["theorem"] for row in rows] == [theorem.name for theorem in THEOREMS]
+    found = {row["theorem"]: row for row in rows}
+    assert found["range, adaptive optimum"]["best"]
+    fixed = found["range, fixed in advance"]
+    assert fixed["epsilon"]["upper"] < found["range, adaptive optimum"]["epsilon"]["lower"]
+    assert "every query is fixed before the first answer" in fixed["note"]
+    rows = quaestor(
+        "explain", "-d", "1e-6", "--json", "--non-adaptive", "BoundedRange(epsilon=0.1) * 20"
+    ).json["rows"]
+    best = next(row for row in rows if row["best"])
+    assert (best["theorem"], best["note"]) == ("range, fixed in advance", "")
+
+
+def test_a_count_of_selections_says_what_black_boxes_would_afford(quaestor: Run) -> None:
+    asked = ("count", "-e", "1", "-d", "1e-6", "ExponentialMechanism(epsilon=0.1, sensitivity=1)")
+    answer = quaestor(*asked, "--json").json
+    assert answer["black_boxes"] < answer["count"] <= answer["non_adaptive"]
+    assert quaestor(*asked, "--json", "--non-adaptive").json["count"] == answer["non_adaptive"]
+    out = words(quaestor(*asked).out)
+    assert f"{answer['black_boxes']} as black boxes" in out
 
 
 @pytest.mark.parametrize("releases", HISTORIES)
@@ -271,7 +299,7 @@ def test_the_winner_of_explain_is_the_answer_of_epsilon(quaestor: Run, releases:
 
 def test_explain_names_every_theorem_to_people_too(quaestor: Run) -> None:
     out = words(quaestor("explain", "--delta", "1e-6", HETEROGENEOUS).out)
-    for theorem in THEOREMS:
+    for theorem in ALWAYS:
         assert words(theorem.name) in out
         assert words(theorem.source) in out
 
@@ -471,13 +499,13 @@ def test_region_rounds_every_number_to_the_safe_side(quaestor: Run) -> None:
         assert any(exact - Decimal("1e-6") < value <= exact for value in shown)
 
 
-@pytest.mark.parametrize("figure", ["1", "2", "3"])
+@pytest.mark.parametrize("figure", ["1", "2", "3", "range"])
 def test_region_reproduces_the_figures_of_the_paper(
     quaestor: Run, tmp_path: Path, figure: str
 ) -> None:
     svg, png = tmp_path / "figure.svg", tmp_path / "figure.png"
     answer = quaestor("region", "--figure", figure, "--out", str(svg), "--json").json
-    assert answer == {"out": str(svg), "figure": int(figure)}
+    assert answer == {"out": str(svg), "figure": figure}
     assert_is_svg(svg)
     assert quaestor("region", "--figure", figure, "--out", str(png)).status == 0
     assert png.read_bytes().startswith(PNG)
@@ -509,7 +537,7 @@ def test_the_demo_draws_its_picture_where_it_is_told(quaestor: Run, tmp_path: Pa
     assert_is_svg(folder / "region.svg")
     assert (folder / "region.png").read_bytes().startswith(PNG)
     assert "region.svg" in run.out
-    for theorem in THEOREMS:
+    for theorem in ALWAYS:
         assert words(theorem.name) in words(run.out)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("number", PAPER_FIGURES)
-def test_a_figure_of_the_paper_is_drawn_the_same_twice(number: int, tmp_path: Path) -> None:
+def test_a_figure_of_the_paper_is_drawn_the_same_twice(number: str, tmp_path: Path) -> None:
     first, second = tmp_path / "first.svg", tmp_path / "second.svg"
     PAPER_FIGURES[number](first)
     PAPER_FIGURES[number](second)

@@ -16,9 +16,11 @@ import pytest
 
 from quaestor import (
     ApproxDP,
+    BoundedRange,
     Bounds,
     DensityPair,
     DiscreteGaussian,
+    ExponentialMechanism,
     Gaussian,
     GaussianDP,
     Geometric,
@@ -332,6 +334,12 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
     "RandomizedResponse": (
         RandomizedResponse(epsilon=0.5),
         RandomizedResponse(epsilon=1.0, categories=5),
+    ),
+    "BoundedRange": (BoundedRange(epsilon=0.2), BoundedRange(epsilon=1.5)),
+    "ExponentialMechanism": (
+        ExponentialMechanism(epsilon=0.7),
+        ExponentialMechanism(epsilon=0.7, sensitivity=2.0, monotonic=True),
+        ExponentialMechanism(epsilon=0.3, sensitivity=3.0, range=4.0),
     ),
     "PoissonSampled": (
         PoissonSampled(release=Gaussian(sigma=2.0), rate=0.2),

@@ -48,10 +48,11 @@ _ELLIPSES = tuple(1.1 * 1.09**i for i in range(24))  # candidate values of rho, 
 _NATS_PER_BIT = math.log(2)
 
 
-def lower_tail(*, count: int, threshold: int, logit: float, bits: int) -> arb:
+def lower_tail(*, count: int, threshold: int, logit: float | arb, bits: int) -> arb:
     """Enclose ``P[X <= threshold]`` for X binomial with ``count`` trials of odds ``exp(-logit)``.
 
-    Aims at ``bits`` bits of relative accuracy; the ball is valid whether or not it gets there.
+    Aims at ``bits`` bits of relative accuracy; the ball is valid whether or not it gets there. A
+    ``logit`` that is itself a ball should be narrow: its whole width goes into the answer.
 
     >>> lower_tail(count=2, threshold=0, logit=0.0, bits=64).contains(arb(0.25))
     True
@@ -60,25 +61,26 @@ def lower_tail(*, count: int, threshold: int, logit: float, bits: int) -> arb:
         return ZERO
     if threshold >= count:
         return ONE
-    extra = count.bit_length() + math.frexp(abs(logit) + 1.0)[1] + 16
+    end = arb(logit)
+    extra = count.bit_length() + math.frexp(abs(float(end)) + 1.0)[1] + 16
     with working_precision(bits + extra):
         if threshold <= _FEW_TERMS:
-            return _sum_of_terms(count, threshold, logit)
-        integral = _BetaIntegral(a=count - threshold, b=threshold + 1, end=logit, bits=bits)
+            return _sum_of_terms(count, threshold, end)
+        integral = _BetaIntegral(a=count - threshold, b=threshold + 1, end=end, bits=bits)
         if integral.ends_left_of_the_peak:
             return integral.enclose()
         if count - threshold - 1 <= _FEW_TERMS:
-            return ONE - _sum_of_terms(count, count - threshold - 1, -logit)
-        mirrored = _BetaIntegral(a=threshold + 1, b=count - threshold, end=-logit, bits=bits)
+            return ONE - _sum_of_terms(count, count - threshold - 1, -end)
+        mirrored = _BetaIntegral(a=threshold + 1, b=count - threshold, end=-end, bits=bits)
         return ONE - mirrored.enclose()
 
 
-def upper_tail(*, count: int, threshold: int, logit: float, bits: int) -> arb:
+def upper_tail(*, count: int, threshold: int, logit: float | arb, bits: int) -> arb:
     """Enclose ``P[X > threshold]``, with relative accuracy where this is the small tail."""
     return lower_tail(count=count, threshold=count - threshold - 1, logit=-logit, bits=bits)
 
 
-def _sum_of_terms(count: int, threshold: int, logit: float) -> arb:
+def _sum_of_terms(count: int, threshold: int, logit: float | arb) -> arb:
     odds = (-arb(logit)).exp()
     term = total = (-count * odds.log1p()).exp()
     for hits in range(threshold):
@@ -100,12 +102,12 @@ class _BetaIntegral:
 
     a: int
     b: int
-    end: float
+    end: float | arb
     bits: int
 
     @property
     def ends_left_of_the_peak(self) -> bool:
-        return self.end <= math.log(self.a) - math.log(self.b)
+        return float(self.end) <= math.log(self.a) - math.log(self.b)
 
     def enclose(self) -> arb:
         length, rho, size = self._plan()
@@ -129,8 +131,9 @@ class _BetaIntegral:
         """Pick the window, the ellipse and the rule; a bad pick widens the ball, no more."""
         n, nats = self.a + self.b, self.bits * _NATS_PER_BIT + 8.0
         spread = math.sqrt(n / self.a / self.b)
-        to_peak = max(math.log(self.a) - math.log(self.b) - self.end, 0.0)
-        share = _logistic(self.end)
+        end = float(self.end)
+        to_peak = max(math.log(self.a) - math.log(self.b) - end, 0.0)
+        share = _logistic(end)
         sds = to_peak / spread
         length = spread * 2 * nats / (math.sqrt(sds * sds + 2 * nats) + sds)
         for _ in range(60):
@@ -144,7 +147,7 @@ class _BetaIntegral:
                 break
             step = min(beyond, to_peak)
             rise = self.a * step - n * math.log1p(share * math.expm1(step))
-            nearest = max(self.end - length - beyond, -(self.end + beyond), 0.0)
+            nearest = max(end - length - beyond, -(end + beyond), 0.0)
             dip = (math.sin(height / 2) / math.cosh(min(nearest, 1000.0) / 2)) ** 2
             growth = rise - n / 2 * math.log1p(-dip)
             best = min(best, ((growth + nats) / (2 * math.log(rho)), rho))

@@ -55,10 +55,13 @@ def calibrate_bounds(
     return Bounds(lower=min(fits, fails), upper=max(fits, fails))
 
 
-def largest_count(release: Release, *, epsilon: float, delta: float) -> int:
+def largest_count(
+    release: Release, *, epsilon: float, delta: float, in_advance: bool = False
+) -> int:
     """How many times ``release`` may be repeated within the target; 0 if not even once.
 
-    The count returned fits by a certified upper bound.
+    The count returned fits by a certified upper bound. ``in_advance`` says that all queries are
+    fixed before the first answer, as for :func:`compose_nonadaptive`.
 
     >>> from quaestor.accounting.releases import PureDP
     >>> largest_count(PureDP(epsilon=0.1), epsilon=1.0, delta=0.0)
@@ -71,7 +74,7 @@ def largest_count(release: Release, *, epsilon: float, delta: float) -> int:
         raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
 
     def fits(count: int) -> bool:
-        spent = compose(release * count)
+        spent = Composition((release * count,), in_advance=in_advance)
         bounds = spent.delta_bounds(epsilon=epsilon)
         if bounds.lower <= delta < bounds.upper:  # at an edge, the inverse decides exactly
             return spent.epsilon(delta=delta) <= epsilon

@@ -10,10 +10,12 @@ from quaestor.accounting.explain import Explanation, explain
 from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
 from quaestor.accounting.releases.base import check_real
 from quaestor.accounting.theorems import (
+    best_of_ranges,
     exact_heterogeneous,
     optimal_homogeneous,
     privacy_loss,
 )
+from quaestor.accounting.theorems.bounded_range import has_range
 from quaestor.accounting.tradeoff import Tradeoff
 from quaestor.errors import InvalidParameter
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.profile import Profile
     from quaestor.accounting.theorems.losses import WorstDirection
 
-__all__ = ["Composition", "compose"]
+__all__ = ["Composition", "compose", "compose_nonadaptive"]
 
 _INFINITE = float("inf")
 _LEAST_WIDTH = 1e-10
@@ -48,16 +50,34 @@ def compose(*releases: Release) -> Composition:
     return Composition(releases)
 
 
+def compose_nonadaptive(*releases: Release) -> Composition:
+    """All these releases together, every query of them fixed before the first answer.
+
+    Such as those of a dashboard. Only bounded range (the exponential mechanism) gains by it: for
+    everything else an analyst who adapts learns no more. *Unsound if a query depends on answers.*
+
+    >>> from quaestor.accounting.releases import BoundedRange
+    >>> chosen = BoundedRange(epsilon=0.1) * 10
+    >>> round(compose_nonadaptive(chosen).epsilon(delta=1e-6), 6)
+    0.628637
+    >>> 0.634 < compose(chosen).epsilon(delta=1e-6) < 0.635
+    True
+    """
+    _check(releases)
+    return Composition(releases, in_advance=True)
+
+
 class Composition:
     """What is lost by a list of releases; every number is certified."""
 
-    def __init__(self, releases: tuple[Release, ...]) -> None:
+    def __init__(self, releases: tuple[Release, ...], *, in_advance: bool = False) -> None:
         """Keep the description; nothing is computed before the first question."""
-        self.releases = releases
+        self.releases, self.in_advance = releases, in_advance
 
     def __repr__(self) -> str:
         """The call that makes this composition."""
-        return f"compose({', '.join(map(str, self.releases))})"
+        name = "compose_nonadaptive" if self.in_advance else "compose"
+        return f"{name}({', '.join(map(str, self.releases))})"
 
     def then(self, *releases: Release) -> Composition:
         """The same with more releases; a long history is not composed again.
@@ -71,7 +91,7 @@ class Composition:
         True
         """
         _check(releases)
-        longer = Composition(self.releases + releases)
+        longer = Composition(self.releases + releases, in_advance=self.in_advance)
         longer.__dict__["_losses"] = self._losses.then(releases)
         of_black_boxes = self._is_of_black_boxes and all(map(_is_black_box, releases))
         longer.__dict__["_is_of_black_boxes"] = of_black_boxes
@@ -84,6 +104,10 @@ class Composition:
         return all(map(_is_black_box, self.releases))
 
     @cached_property
+    def _has_ranges(self) -> bool:
+        return any(map(has_range, self.releases))
+
+    @cached_property
     def _boxes(self) -> BlackBoxes:
         return BlackBoxes.of(self.releases)
 
@@ -93,6 +117,8 @@ class Composition:
 
     @cached_property
     def _profile(self) -> Profile:
+        if self._has_ranges:
+            return best_of_ranges(self.releases, losses=self._losses, in_advance=self.in_advance)
         if not self._is_of_black_boxes:
             return self._losses
         if len(self._boxes.responses) <= 1:
@@ -127,6 +153,11 @@ class Composition:
         if width is None:
             return self._profile
         narrow = check_real("width", width, low=_LEAST_WIDTH, high=1.0)
+        if self._has_ranges:
+            losses = self._losses.within(narrow)
+            return best_of_ranges(
+                self.releases, losses=losses, in_advance=self.in_advance, width=min(narrow, 0.5)
+            )
         return self._losses.within(narrow) if self._profile is self._losses else self._profile
 
     def tradeoff(self) -> Tradeoff:
@@ -154,7 +185,8 @@ class Composition:
                 quantity="epsilon",
                 given="delta",
                 value=target,
-                best=self.theorem,
+                best=None if self._has_ranges else self.theorem,
+                in_advance=self.in_advance,
                 ask=lambda profile: profile.epsilon_bounds(delta=target),
             )
         at = _checked_epsilon(epsilon)
@@ -164,7 +196,8 @@ class Composition:
             quantity="delta",
             given="epsilon",
             value=at,
-            best=self.theorem,
+            best=None if self._has_ranges else self.theorem,
+            in_advance=self.in_advance,
             ask=lambda profile: profile.delta_bounds(epsilon=at),
         )
 
@@ -178,6 +211,8 @@ class Composition:
     @property
     def theorem(self) -> str:
         """The theorem behind the numbers, as ``explain`` names it."""
+        if self._has_ranges:
+            return "bounded range, fixed in advance" if self.in_advance else "bounded range"
         if not self._is_of_black_boxes:
             return "privacy loss"
         homogeneous = len(self._boxes.responses) <= 1
@@ -203,6 +238,9 @@ def _black_box(release: Release, delta: float) -> Release:
     single = _single(release)
     if _is_black_box(release):
         return release
+    if has_range(release):
+        box: Release = PureDP(epsilon=single.range_epsilon)  # type: ignore[attr-defined]
+        return box * release.count if isinstance(release, Repeated) else box
     epsilon = privacy_loss([single]).epsilon_bounds(delta=delta).upper
     if epsilon > 1e6:
         epsilon, delta = 0.0, 1.0

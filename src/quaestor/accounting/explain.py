@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.digits import rounded_up
 from quaestor.accounting.theorems import THEOREMS
+from quaestor.accounting.theorems.bounded_range import has_range
 from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
 
 __all__ = ["Explanation", "ExplanationRow", "explain"]
+
+_ADAPTIVE = (
+    "true only if every query is fixed before the first answer: an analyst who chooses the next "
+    "query by the answers so far can learn more"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,25 +99,40 @@ def explain(  # noqa: PLR0913  # a question has as many parts
     quantity: str,
     given: str,
     value: float,
-    best: str,
+    best: str | None,
+    in_advance: bool,
     ask: Callable[[Profile], Bounds],
 ) -> Explanation:
     """Ask every theorem the same question about the same releases.
 
     ``black_boxes`` is what theorems about black boxes are asked about; ``best`` names the theorem
-    that ``compose`` uses.
+    that ``compose`` uses, or leaves it to the numbers; ``in_advance`` says whether every query is
+    fixed before the first answer.
     """
     history, boxes = tuple(releases), tuple(black_boxes)
+    ranged = any(map(has_range, history))
     answers: list[tuple[str, str, Bounds | None, str]] = []
+    unsound: set[str] = set()
     for theorem in THEOREMS:
+        if theorem.of_ranges and not ranged:
+            continue
         bounds, note = None, ""
         try:
             bounds = ask(theorem.profile(history if theorem.white_box else boxes))
         except TheoremDoesNotApply as reason:
             note = reason.reason
+        if theorem.in_advance and not in_advance:
+            unsound.add(theorem.name)
+            note = note or _ADAPTIVE
         if bounds is not None and bounds.lower >= (1.0 if quantity == "delta" else math.inf):
             bounds, note = None, f"says nothing at this {given}"
         answers.append((theorem.name, theorem.source, bounds, note))
+    if best is None:
+        best = min(
+            (bounds.upper, name)
+            for name, _, bounds, _ in answers
+            if bounds is not None and name not in unsound
+        )[1]
     return Explanation(
         quantity=quantity,
         given=given,

@@ -5,7 +5,7 @@
     releases =  release { "+" release }
     release  =  call [ "*" count ]  |  count "*" call
     call     =  name "(" [ field "=" value { "," field "=" value } ] ")"
-    value    =  number  |  call  |  "[" number { "," number } "]"  |  "?"
+    value    =  number  |  "True"  |  "False"  |  call  |  "[" number { "," number } "]"  |  "?"
 
 ``+`` joins releases that are made together. ``?`` marks the one parameter that ``calibrate`` is to
 find. Whatever ``str(release)`` writes, ``parse_release`` reads.
@@ -25,6 +25,7 @@ __all__ = ["Template", "parse_release", "parse_releases", "parse_templates"]
 
 _LONGEST = 4096
 _DEEPEST = 16
+_TRUTHS = {"True": True, "False": False}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>-?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+)?|-?(?:inf|nan)\b)"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<mark>[()=,*?+\[\]]))"
@@ -272,6 +273,8 @@ class _Parser:
             return _Argument(field.text, ahead.column, _Unknown())
         if ahead.text == "[":
             return _Argument(field.text, field.column, self._list())
+        if ahead.text in _TRUTHS:
+            return _Argument(field.text, field.column, _TRUTHS[self._take().text])
         if ahead.kind == "name" and self.tokens[self.place + 1].text == "(":
             return _Argument(field.text, field.column, self._call(depth + 1))
         _fail(self.text, ahead.column, f"expected a number for {field.text}, found {self._found()}")

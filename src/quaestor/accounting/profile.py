@@ -11,7 +11,7 @@ from quaestor.accounting.bounds import Bounds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Profile", "least_epsilon"]
+__all__ = ["Profile", "least_epsilon", "step_out"]
 
 _ZERO = Bounds.exactly(0.0)
 
@@ -40,19 +40,21 @@ class Profile(ABC):
         return None
 
 
-def least_epsilon(
+def least_epsilon(  # noqa: PLR0913  # a search has this much to know
     curve: Callable[[float], Bounds],
     *,
     target: Bounds,
     guess: float,
     largest: float,
     polish: int = 0,
+    stride: float = 0.25,
 ) -> Bounds:
     """Invert a decreasing certified curve: enclose the least epsilon in [0, largest] that fits.
 
-    The search is a safeguarded secant on the logarithm of delta, from ``guess``. Whatever it does,
-    the ends are only moved on the curve's own certified word: the upper end fits by an upper bound,
-    the lower end does not fit by a lower bound. At ``largest`` (which may be infinite) the curve
+    The search is a safeguarded secant on the logarithm of delta, from ``guess``, in steps that are
+    at first a share ``stride`` of it: small where the curve is known well only near there. Whatever
+    it does, the ends are only moved on the curve's own certified word: the upper end fits by an
+    upper bound, the lower end does not by a lower bound. At ``largest`` (maybe infinite) the curve
     must be known to fit.
     """
     if curve(0.0).upper <= target.lower:
@@ -61,8 +63,9 @@ def least_epsilon(
         lambda epsilon: _log_excess(curve(epsilon), target),
         guess=guess if 0.0 < guess < largest else min(largest, 2.0) / 2,
         largest=largest,
+        stride=stride,
     )
-    low, high = _step_out(curve, target, root, largest)
+    low, high = step_out(curve, target, root, largest)
     for _ in range(polish):
         middle = (root + high) / 2
         if high < largest and curve(middle).upper <= target.lower:
@@ -73,7 +76,7 @@ def least_epsilon(
     return Bounds(lower=low, upper=high)
 
 
-def _step_out(
+def step_out(
     curve: Callable[[float], Bounds], target: Bounds, root: float, largest: float
 ) -> tuple[float, float]:
     """Step away from the estimated root until the curve certifies either side."""
@@ -106,7 +109,9 @@ def _log_excess(delta: Bounds, target: Bounds) -> float:
     return math.log(value) - math.log(aim) if aim > 0.0 else 800.0
 
 
-def _secant_root(excess: Callable[[float], float], *, guess: float, largest: float) -> float:
+def _secant_root(
+    excess: Callable[[float], float], *, guess: float, largest: float, stride: float
+) -> float:
     """Estimate the zero of a decreasing function on [0, largest] (Anderson-Bjorck regula falsi)."""
     left, right = 0.0, largest
     at_left, at_right = 0.0, 0.0  # 0: not known yet
@@ -130,7 +135,8 @@ def _secant_root(excess: Callable[[float], float], *, guess: float, largest: flo
         if at_left and at_right:
             middle = left + (right - left) * at_left / (at_left - at_right)
         else:
-            middle = min(right, 1.25 * middle) if sign > 0 else 0.8 * middle
+            middle = min(right, (1 + stride) * middle) if sign > 0 else middle / (1 + stride)
+            stride = min(2 * stride, 0.25)
         if not left < middle < right:
             middle = (left + right) / 2 if right < math.inf else 2 * left
     return (left + right) / 2 if right < math.inf else left

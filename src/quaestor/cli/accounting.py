@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from quaestor.accounting.calibrate import calibrate_bounds, largest_count
-from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.compose import Composition, compose, compose_nonadaptive
 from quaestor.accounting.digits import rounded_down, rounded_up
 from quaestor.accounting.explain import Explanation
 from quaestor.accounting.expressions import parse_release, parse_releases, parse_templates
+from quaestor.accounting.releases import PureDP, Repeated
+from quaestor.accounting.theorems.bounded_range import has_range
 from quaestor.cli.render import (
     interval,
     print_json,
@@ -45,6 +48,13 @@ Width = Annotated[
     float | None,
     typer.Option("--width", help="Ask for an interval of this relative width, such as 1e-6."),
 ]
+NonAdaptive = Annotated[
+    bool,
+    typer.Option(
+        "--non-adaptive",
+        help="Every query is fixed before the first answer (a dashboard). Unsound otherwise.",
+    ),
+]
 OptionalEpsilon = Annotated[
     float | None, typer.Option("--epsilon", "-e", help="Ask for delta at this epsilon.")
 ]
@@ -53,18 +63,20 @@ OptionalDelta = Annotated[
 ]
 
 
-def _composed(expressions: list[str]) -> Composition:
-    return compose(*(release for text in expressions for release in parse_releases(text)))
+def _composed(expressions: list[str], *, in_advance: bool) -> Composition:
+    releases = (release for text in expressions for release in parse_releases(text))
+    return compose_nonadaptive(*releases) if in_advance else compose(*releases)
 
 
 def epsilon(
     releases: Expressions,
     delta: Delta,
     width: Width = None,
+    non_adaptive: NonAdaptive = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The smallest epsilon that is true of all these releases together, at a delta."""
-    composed = _composed(releases)
+    composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.epsilon_bounds(delta=delta, width=width)
     if json:
         print_json(
@@ -83,10 +95,11 @@ def delta(
     releases: Expressions,
     epsilon: Epsilon,
     width: Width = None,
+    non_adaptive: NonAdaptive = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The smallest delta that is true of all these releases together, at an epsilon."""
-    composed = _composed(releases)
+    composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.delta_bounds(epsilon=epsilon, width=width)
     if json:
         print_json(
@@ -105,10 +118,11 @@ def explain(
     releases: Expressions,
     delta: OptionalDelta = None,
     epsilon: OptionalEpsilon = None,
+    non_adaptive: NonAdaptive = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Every theorem side by side: what it says, or why it says nothing, and which one wins."""
-    explanation = _composed(releases).explain(delta=delta, epsilon=epsilon)
+    explanation = _composed(releases, in_advance=non_adaptive).explain(delta=delta, epsilon=epsilon)
     if json:
         print_json(explanation.to_dict())
         return
@@ -182,14 +196,27 @@ def count(
     ],
     epsilon: Epsilon,
     delta: Delta,
+    non_adaptive: NonAdaptive = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """How many times a release may be made within a target."""
     described = parse_release(release)
-    largest = largest_count(described, epsilon=epsilon, delta=delta)
+    fitting = partial(largest_count, epsilon=epsilon, delta=delta)
+    largest = fitting(described, in_advance=non_adaptive)
+    others: dict[str, int] = {}
+    if has_range(described):
+        single = described.release if isinstance(described, Repeated) else described
+        box = PureDP(epsilon=single.range_epsilon)  # type: ignore[attr-defined]
+        times = described.count if isinstance(described, Repeated) else 1
+        others["black_boxes"] = fitting(box * times)
+        others["non_adaptive"] = fitting(described, in_advance=True)
     if json:
-        print_json(
-            {"count": largest, "release": str(described), "epsilon": epsilon, "delta": delta}
-        )
+        target = {"epsilon": epsilon, "delta": delta}
+        print_json({"count": largest, "release": str(described), **target, **others})
         return
     say(f"count = [bold]{largest}[/bold] fits epsilon = {epsilon!r}, delta = {delta!r}")
+    if others:
+        say(
+            f"[dim]{others['black_boxes']} as black boxes; {others['non_adaptive']} if every query "
+            "is fixed before the first answer[/dim]"
+        )

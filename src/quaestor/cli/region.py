@@ -33,8 +33,11 @@ def region(
         Path | None, typer.Option("--out", "-o", help="Draw into this .svg, .png or .pdf file.")
     ] = None,
     figure: Annotated[
-        int | None,
-        typer.Option(help="Reproduce figure 1, 2 or 3 of Kairouz, Oh and Viswanath instead."),
+        str | None,
+        typer.Option(
+            help="Reproduce figure 1, 2 or 3 of Kairouz, Oh and Viswanath instead, "
+            "or range: Figure 1 of Dong, Durfee and Rogers."
+        ),
     ] = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
@@ -70,7 +73,7 @@ def _curve(text: str) -> Composition:
     return compose(*parse_releases(text))
 
 
-def _paper_figure(number: int, out: Path | None, *, json: bool) -> None:
+def _paper_figure(number: str, out: Path | None, *, json: bool) -> None:
     from quaestor.figures.paper import PAPER_FIGURES
 
     if number not in PAPER_FIGURES:

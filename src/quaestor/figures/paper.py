@@ -10,6 +10,7 @@ from quaestor.accounting.releases import ApproxDP
 from quaestor.accounting.theorems import advanced, basic, optimal_homogeneous
 from quaestor.accounting.theorems.points import PointProfile
 from quaestor.accounting.tradeoff import Tradeoff
+from quaestor.figures.bounded_range import draw_ranges
 from quaestor.figures.region import plot_region, prepare
 from quaestor.figures.style import COLOURS, drawing
 
@@ -85,4 +86,9 @@ def figure_3(out: Path) -> None:
         right.legend(loc="upper right")
 
 
-PAPER_FIGURES: dict[int, Callable[[Path], None]] = {1: figure_1, 2: figure_2, 3: figure_3}
+PAPER_FIGURES: dict[str, Callable[[Path], None]] = {
+    "1": figure_1,
+    "2": figure_2,
+    "3": figure_3,
+    "range": draw_ranges,
+}

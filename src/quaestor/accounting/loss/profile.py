@@ -169,6 +169,7 @@ class LossProfile(Profile):
                 guess=guess,
                 largest=largest,
                 polish=4,
+                stride=0.01,
             )
             guess = (found.lower + found.upper) / 2
             if line is None or self.product.moments_only:

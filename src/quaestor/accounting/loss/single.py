@@ -9,11 +9,13 @@ For a pair (P, Q) that is the same both ways, with profile delta, sampled at rat
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flint import arb
 
 from quaestor.accounting.balls import ZERO, between, outward, refined
+from quaestor.accounting.loss.bounded_range import BoundedRangeLoss
 from quaestor.accounting.loss.gaussian import GaussianLoss
 from quaestor.accounting.loss.laplace import LaplaceLosses
 from quaestor.accounting.loss.sampled_gaussian import SampledGaussianLosses
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from quaestor.accounting.bounds import Bounds
+    from quaestor.accounting.loss.law import Law
     from quaestor.accounting.loss.product import Product
 
 __all__ = ["closed_form"]
@@ -32,23 +35,31 @@ def closed_form(product: Product) -> Callable[[float], Bounds] | None:
     """The profile of a product of one loss, where it has a closed form; None otherwise."""
     if product.moments_only or len(product.terms) != 1 or product.terms[0][1] != 1:
         return None
-    law = product.terms[0][0]
-    if isinstance(law, GaussianLoss):
-        # Gaussians are merged in floats: mu may be off by a few units in the last place
-        mu = arb(law.mu) * (1 + arb(0, 1e-15))
-        return _profile(lambda epsilon: _gaussian(mu, epsilon))
-    if isinstance(law, LaplaceLosses) and list(law.counts) == [1.0]:
-        shift = arb(float(law.epsilons[0])) * (1 + arb(0, 1e-15))
-        return _profile(lambda epsilon: _laplace(shift, epsilon))
-    if isinstance(law, SampledGaussianLosses) and list(law.counts) == [1.0]:
-        mu, rate = arb(float(law.mus[0])) * (1 + arb(0, 1e-15)), float(law.rates[0])
-        curve = _sampled(lambda epsilon: _gaussian(mu, epsilon), rate, removing=law.removing)
-        return _profile(curve)
-    if isinstance(law, SampledLaplaceLoss):
-        shift = arb(law.epsilon) * (1 + arb(0, 1e-15))
-        curve = _sampled(lambda epsilon: _laplace(shift, epsilon), law.rate, removing=law.removing)
-        return _profile(curve)
-    return None
+    curve = _curve(product.terms[0][0])
+    return None if curve is None else _profile(curve)
+
+
+def _curve(law: Law) -> Callable[[arb], arb] | None:
+    """The closed form; parameters that come from float arithmetic may be off by a few ulps."""
+    match law:
+        case GaussianLoss():
+            return partial(_gaussian, _blurred(law.mu))
+        case LaplaceLosses() if list(law.counts) == [1.0]:
+            return partial(_laplace, _blurred(float(law.epsilons[0])))
+        case BoundedRangeLoss():
+            return partial(_bounded_range, _blurred(law.epsilon))
+        case SampledGaussianLosses() if list(law.counts) == [1.0]:
+            plain = partial(_gaussian, _blurred(float(law.mus[0])))
+            return _sampled(plain, float(law.rates[0]), removing=law.removing)
+        case SampledLaplaceLoss():
+            plain = partial(_laplace, _blurred(law.epsilon))
+            return _sampled(plain, law.rate, removing=law.removing)
+        case _:
+            return None
+
+
+def _blurred(parameter: float) -> arb:
+    return arb(parameter) * (1 + arb(0, 1e-15))
 
 
 def _profile(curve: Callable[[arb], arb]) -> Callable[[float], Bounds]:
@@ -68,6 +79,11 @@ def _gaussian(mu: arb, epsilon: arb) -> arb:
 def _laplace(shift: arb, epsilon: arb) -> arb:
     value = -((epsilon - shift) / 2).expm1()
     return value.max(ZERO)
+
+
+def _bounded_range(spread: arb, epsilon: arb) -> arb:
+    below = (-((epsilon - spread) / 2).expm1()).max(ZERO)
+    return below * below / -(-spread).expm1()
 
 
 def _sampled(curve: Callable[[arb], arb], rate: float, *, removing: bool) -> Callable[[arb], arb]:

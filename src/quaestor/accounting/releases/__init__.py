@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quaestor.accounting.releases.base import Release, Repeated
 from quaestor.accounting.releases.black_box import ApproxDP, PureDP
+from quaestor.accounting.releases.bounded_range import BoundedRange, ExponentialMechanism
 from quaestor.accounting.releases.density_pair import DensityPair
 from quaestor.accounting.releases.discrete_gaussian import DiscreteGaussian
 from quaestor.accounting.releases.gaussian import Gaussian, GaussianDP, ZeroConcentratedDP
@@ -17,8 +18,10 @@ from quaestor.accounting.releases.vectors import ProbabilityVectors
 __all__ = [
     "RELEASES",
     "ApproxDP",
+    "BoundedRange",
     "DensityPair",
     "DiscreteGaussian",
+    "ExponentialMechanism",
     "Gaussian",
     "GaussianDP",
     "Geometric",
@@ -45,6 +48,8 @@ RELEASES: dict[str, type[Release]] = {
     "Geometric": Geometric,
     "DiscreteGaussian": DiscreteGaussian,
     "Staircase": Staircase,
+    "BoundedRange": BoundedRange,
+    "ExponentialMechanism": ExponentialMechanism,
     "RandomizedResponse": RandomizedResponse,
     "PoissonSampled": PoissonSampled,
     "SampledWithoutReplacement": SampledWithoutReplacement,

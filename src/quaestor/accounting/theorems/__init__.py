@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.theorems.advanced import advanced
 from quaestor.accounting.theorems.basic import basic, basic_sharp
+from quaestor.accounting.theorems.bounded_range import (
+    durfee_rogers,
+    optimal_divergence,
+    range_moments,
+    sharp_range_moments,
+)
 from quaestor.accounting.theorems.closed_form import (
     closed_form_heterogeneous,
     closed_form_homogeneous,
@@ -31,18 +37,26 @@ if TYPE_CHECKING:
 __all__ = [
     "THEOREMS",
     "Theorem",
+    "adaptive_optimum",
     "advanced",
     "basic",
     "basic_sharp",
+    "best_of_ranges",
     "closed_form_heterogeneous",
     "closed_form_homogeneous",
+    "concentrated_range",
+    "durfee_rogers",
     "exact_heterogeneous",
     "implied_delta",
     "moments",
+    "non_adaptive_optimum",
+    "optimal_divergence",
     "optimal_heterogeneous",
     "optimal_homogeneous",
     "privacy_loss",
+    "range_moments",
     "region_inclusion",
+    "sharp_range_moments",
     "total_variation",
 ]
 
@@ -81,6 +95,52 @@ def exact_heterogeneous(boxes: BlackBoxes) -> Profile | None:
     return heterogeneous.exact_heterogeneous(boxes)
 
 
+def best_of_ranges(
+    releases: tuple[Release, ...], *, losses: WorstDirection, in_advance: bool, width: float = 1e-3
+) -> Profile:
+    """See :func:`quaestor.accounting.theorems.range_optimum.best_of_ranges`.
+
+    Theorem:
+        The best of Dong, Durfee, Rogers. Imported on first use, because it needs numpy.
+    """
+    from quaestor.accounting.theorems import range_optimum
+
+    return range_optimum.best_of_ranges(releases, losses=losses, in_advance=in_advance, width=width)
+
+
+def adaptive_optimum(releases: Iterable[Release]) -> Profile:
+    """See :func:`quaestor.accounting.theorems.range_optimum.adaptive_optimum`.
+
+    Theorem:
+        Dong, Durfee, Rogers, Theorem 3. Imported on first use.
+    """
+    from quaestor.accounting.theorems import range_optimum
+
+    return range_optimum.adaptive_optimum(releases)
+
+
+def non_adaptive_optimum(releases: Iterable[Release]) -> Profile:
+    """See :func:`quaestor.accounting.theorems.range_optimum.non_adaptive_optimum`.
+
+    Theorem:
+        Dong, Durfee, Rogers, Theorem 2, for queries fixed in advance. Imported on first use.
+    """
+    from quaestor.accounting.theorems import range_optimum
+
+    return range_optimum.non_adaptive_optimum(releases)
+
+
+def concentrated_range(releases: Iterable[Release]) -> Profile:
+    """See :func:`quaestor.accounting.theorems.range_optimum.concentrated_range`.
+
+    Theorem:
+        A range of epsilon is epsilon^2/8-zCDP. Imported on first use.
+    """
+    from quaestor.accounting.theorems import range_optimum
+
+    return range_optimum.concentrated_range(releases)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theorem:
     """One row of ``explain``: a theorem's name, where it stands, and the function that knows it."""
@@ -89,9 +149,30 @@ class Theorem:
     source: str
     profile: Callable[[Iterable[Release]], Profile]
     white_box: bool = False  # whether it uses what is known of the mechanisms
+    of_ranges: bool = False  # whether it is about bounded range only
+    in_advance: bool = False  # whether it holds only for queries fixed before the first answer
 
 
 _KOV = "Kairouz-Oh-Viswanath"
+_DDR = "Dong-Durfee-Rogers"
+
+
+def _of_ranges(
+    name: str,
+    source: str,
+    profile: Callable[[Iterable[Release]], Profile],
+    *,
+    in_advance: bool = False,
+) -> Theorem:
+    return Theorem(
+        name=name,
+        source=source,
+        profile=profile,
+        white_box=True,
+        of_ranges=True,
+        in_advance=in_advance,
+    )
+
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(name="basic", source=f"{_KOV} 3.1", profile=basic),
@@ -110,4 +191,11 @@ THEOREMS: tuple[Theorem, ...] = (
         profile=optimal_heterogeneous,
     ),
     Theorem(name="privacy loss", source="Zhu-Dong-Wang 10", profile=privacy_loss, white_box=True),
+    _of_ranges("range, first bound", "Durfee-Rogers", durfee_rogers),
+    _of_ranges("range, divergence", f"{_DDR} Prop. 4", optimal_divergence),
+    _of_ranges("range, moments", f"{_DDR} 5", range_moments),
+    _of_ranges("range, sharp moments", f"{_DDR} 5", sharp_range_moments),
+    _of_ranges("range, concentrated", "range and zCDP", concentrated_range),
+    _of_ranges("range, adaptive optimum", f"{_DDR} 3", adaptive_optimum),
+    _of_ranges("range, fixed in advance", f"{_DDR} 2", non_adaptive_optimum, in_advance=True),
 )

@@ -1,0 +1,236 @@
+"""Closed forms for bounded-range releases, of any ranges and chosen adaptively.
+
+All assume that the ranges are fixed in advance; the
+queries may depend on the answers before them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from flint import arb, ctx
+
+from quaestor.accounting.balls import ONE, ZERO, outward, working_precision
+from quaestor.accounting.black_boxes import BlackBoxes
+from quaestor.accounting.releases import BoundedRange, ExponentialMechanism, Repeated
+from quaestor.accounting.theorems.moments import MomentProfile
+from quaestor.accounting.theorems.points import FormulaProfile
+from quaestor.errors import TheoremDoesNotApply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from quaestor.accounting.bounds import Bounds
+    from quaestor.accounting.releases import Release
+
+__all__ = [
+    "durfee_rogers",
+    "has_range",
+    "log_moment",
+    "optimal_divergence",
+    "range_moments",
+    "ranges_of",
+    "sharp_range_moments",
+]
+
+Ranges = tuple[tuple[float, int], ...]
+
+
+def ranges_of(releases: Iterable[Release]) -> Ranges:
+    """The ranges of bounded-range releases with their counts, largest first.
+
+    >>> half = ExponentialMechanism(epsilon=1.0, monotonic=True)
+    >>> ranges_of([BoundedRange(epsilon=0.5) * 3, half])
+    ((0.5, 4),)
+    """
+    counts: Counter[float] = Counter()
+    for release in releases:
+        single, count = release, 1
+        if isinstance(release, Repeated):
+            single, count = release.release, release.count
+        if not isinstance(single, BoundedRange | ExponentialMechanism):
+            raise TheoremDoesNotApply(f"speaks of bounded range, not of {type(single).__name__}")
+        counts[single.range_epsilon] += count
+    return tuple(sorted(counts.items(), reverse=True))
+
+
+def has_range(release: Release) -> bool:
+    """Whether a release is known by its range."""
+    single = release.release if isinstance(release, Repeated) else release
+    return isinstance(single, BoundedRange | ExponentialMechanism)
+
+
+def durfee_rogers(releases: Iterable[Release]) -> FormulaProfile:
+    r"""The first composition theorem for bounded range.
+
+    Theorem:
+        Durfee, Rogers 2019, as Dong, Durfee, Rogers 2020 plot it ("DR19"), taken from the
+        literature and not proved again: :math:`\varepsilon_g = \min\{\sum\varepsilon_i,\
+        \sum\varepsilon_i\tanh(\varepsilon_i/2) + \sqrt{\tfrac12\sum\varepsilon_i^2
+        \ln(1/\delta)}\}`.
+
+    >>> chosen = [BoundedRange(epsilon=0.1) * 100]
+    >>> round(durfee_rogers(chosen).epsilon_bounds(delta=1e-6).upper, 6)
+    3.127845
+    """
+    return _DurfeeRogers(BlackBoxes.pure(ranges_of(releases)))
+
+
+def optimal_divergence(releases: Iterable[Release]) -> FormulaProfile:
+    r"""The same with the largest divergence that a range allows.
+
+    Theorem:
+        Dong, Durfee, Rogers 2020, Proposition 4 ("OptKL"): as :func:`durfee_rogers`, with
+        :math:`x_i - 1 - \ln x_i`, :math:`x_i = \varepsilon_i/(1-e^{-\varepsilon_i})`, in place of
+        :math:`\varepsilon_i\tanh(\varepsilon_i/2)`.
+
+    >>> chosen = [BoundedRange(epsilon=0.1) * 100]
+    >>> 2.6 < optimal_divergence(chosen).epsilon_bounds(delta=1e-6).upper < 2.8
+    True
+    """
+    return _OptimalDivergence(BlackBoxes.pure(ranges_of(releases)))
+
+
+def range_moments(releases: Iterable[Release]) -> MomentProfile:
+    r"""The exponential-moment bound for bounded range, as printed.
+
+    Theorem:
+        Dong, Durfee, Rogers 2020, Theorem 5 ("MGF"): :math:`\delta \le \inf_{\lambda>0}
+        \exp(\sum_i h(\lambda; \varepsilon_i) - \lambda\varepsilon_g)`, with h from
+        :func:`log_moment`. Every order is sound, so the search for the best need not be exact.
+
+    >>> chosen = [BoundedRange(epsilon=0.1) * 100]
+    >>> round(range_moments(chosen).epsilon_bounds(delta=1e-6).upper, 6)
+    2.72863
+    """
+    return _RangeMoments(BlackBoxes.pure(ranges_of(releases)))
+
+
+def sharp_range_moments(releases: Iterable[Release]) -> MomentProfile:
+    r"""The exponential-moment bound for bounded range with the factor that comes for free.
+
+    Theorem:
+        Dong, Durfee, Rogers 2020, Theorem 5, with :math:`(1-e^{-x})_+ \le
+        \frac{\lambda^\lambda}{(1+\lambda)^{1+\lambda}} e^{\lambda x}` [Kairouz, Oh, Viswanath,
+        inequality (20)] in place of :math:`(1-e^{-x})_+ \le e^{\lambda x}`.
+
+    >>> chosen = [BoundedRange(epsilon=0.1) * 100]
+    >>> round(sharp_range_moments(chosen).epsilon_bounds(delta=1e-6).upper, 6)
+    2.400199
+    """
+    return _SharpRangeMoments(BlackBoxes.pure(ranges_of(releases)))
+
+
+def log_moment(*, order: float, epsilon: float) -> float:
+    r"""An upper bound, at most few ulps too large, on :math:`\log E[e^{\lambda L}]` in the class.
+
+    L is the privacy loss of any release of range ``epsilon``, under the first hypothesis, and
+    :math:`\lambda` is ``order`` > 0. The largest moment is
+
+    .. math:: h(\lambda;\varepsilon) = (\lambda+1)\,\sigma(\tfrac{(\lambda+1)\varepsilon}{2}) -
+              \lambda\,\sigma(\tfrac{\lambda\varepsilon}{2}) - \sigma(\tfrac{\varepsilon}{2}),
+              \qquad \sigma(z) = \log\frac{\sinh z}{z}.
+
+    *Proof.* With losses t and :math:`t-\varepsilon` and :math:`u = e^{\varepsilon-t}` it is the
+    largest :math:`\lambda\log u + \log(A-Bu)` over u from 1 to :math:`e^\varepsilon`, where
+    :math:`A = (e^\varepsilon-e^{-\lambda\varepsilon})/(e^\varepsilon-1)` and :math:`B =
+    (1-e^{-\lambda\varepsilon})/(e^\varepsilon-1)`: concave, and largest at :math:`u =
+    \lambda A/((\lambda+1)B)`, which is at least 1 because :math:`\lambda(e^\varepsilon-1) \ge
+    1-e^{-\lambda\varepsilon}`, and at most :math:`e^\varepsilon` by Bernoulli's inequality.
+
+    It is at most :math:`\lambda(\lambda+1)\varepsilon^2/8`, so that the release is
+    :math:`\varepsilon^2/8`-zCDP. *Proof.* For :math:`R(z) = z(z^2/6-\sigma(z))` this says
+    :math:`R((\lambda+1)z) \ge R(\lambda z) + R(z)`, which holds as R(0) = 0 and R is convex:
+    :math:`R'' = z - 2\sigma' - z\sigma''` with :math:`\sigma' = \coth z - 1/z \le z/3` and
+    :math:`\sigma'' = 1/z^2 - 1/\sinh^2 z \le 1/3`.
+
+    >>> round(log_moment(order=3.0, epsilon=1.0), 12)
+    1.288600322436
+    """
+    with working_precision(128):
+        return outward(_log_moment(arb(order), epsilon)).upper
+
+
+def _log_moment(order: arb, epsilon: float) -> arb:
+    small = -min(math.frexp(epsilon)[1], 0) * 2 + abs(math.frexp(float(order))[1]) * 2
+    cap = order * (order + 1) * arb(epsilon) ** 2 / 8
+    with working_precision(ctx.prec + min(small, 1500)):
+        half = arb(epsilon) / 2
+        value = (order + 1) * _bend((order + 1) * half) - order * _bend(order * half) - _bend(half)
+    return value.max(ZERO).min(cap)
+
+
+def _bend(z: arb) -> arb:
+    """Log of sinh(z)/z, without overflow."""
+    return z + (-(-2 * z).expm1() / (2 * z)).log()
+
+
+class _DurfeeRogers(FormulaProfile):
+    def _mean(self) -> arb:
+        terms = (arb(e) * (arb(e) / 2).tanh() * count for e, count in self.boxes.responses)
+        return sum(terms, ZERO)
+
+    def _square(self) -> arb:
+        return sum((arb(e) ** 2 * count for e, count in self.boxes.responses), ZERO)
+
+    def _epsilon_at(self, slack: arb) -> arb:
+        spread = (self._square() / 2 * (-slack.log()).nonnegative_part()).sqrt()
+        return self.boxes.total_epsilon().min(self._mean() + spread)
+
+    def _slack_at(self, epsilon: arb) -> arb:
+        if epsilon >= self.boxes.total_epsilon():
+            return ZERO
+        above = epsilon - self._mean()
+        return (-2 * above**2 / self._square()).exp() if above > 0 else ONE
+
+    def _slack_of(self, delta: float) -> arb:
+        return arb(delta)
+
+    def _total(self, slack: arb) -> arb:
+        return slack
+
+    def _epsilon_without_slack(self) -> Bounds:
+        return outward(self.boxes.total_epsilon())
+
+
+class _OptimalDivergence(_DurfeeRogers):
+    def _mean(self) -> arb:
+        return sum((_divergence(e) * count for e, count in self.boxes.responses), ZERO)
+
+
+def _divergence(epsilon: float) -> arb:
+    with working_precision(ctx.prec + min(-min(math.frexp(epsilon)[1], 0) * 2, 1500)):
+        x = arb(epsilon) / -(-arb(epsilon)).expm1()
+        return (x - 1 - x.log()).nonnegative_part()
+
+
+class _RangeMoments(MomentProfile):
+    def _exponent(self, order: arb) -> arb:
+        return sum((_log_moment(order, e) * count for e, count in self.boxes.responses), ZERO)
+
+    def _rough_exponent(self, order: float) -> float:
+        return sum(_rough_moment(order, e) * count for e, count in self.boxes.responses)
+
+
+class _SharpRangeMoments(_RangeMoments):
+    def _exponent(self, order: arb) -> arb:
+        factor = order * order.log() - (order + 1) * (order + 1).log()
+        return super()._exponent(order) + factor
+
+    def _rough_exponent(self, order: float) -> float:
+        factor = order * math.log(order) - (order + 1) * math.log1p(order)
+        return super()._rough_exponent(order) + factor
+
+
+def _rough_moment(order: float, epsilon: float) -> float:
+    """The log-moment in floats, for the search only."""
+
+    def bend(z: float) -> float:
+        return z + math.log(-math.expm1(-2 * z) / (2 * z))
+
+    if (order + 1) * epsilon < 1e-2:
+        return order * (order + 1) * epsilon**2 / 8
+    half = epsilon / 2
+    return (order + 1) * bend((order + 1) * half) - order * bend(order * half) - bend(half)

@@ -1,0 +1,120 @@
+"""What bounded range composes to: the optima, and the best answer where there is no optimum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quaestor.accounting.adaptive_range.profile import AdaptiveRange
+from quaestor.accounting.best import Best
+from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.non_adaptive_range import NonAdaptiveRange
+from quaestor.accounting.releases import (
+    BoundedRange,
+    ExponentialMechanism,
+    Repeated,
+    ZeroConcentratedDP,
+)
+from quaestor.accounting.theorems.bounded_range import ranges_of, sharp_range_moments
+from quaestor.accounting.theorems.losses import WorstDirection, privacy_loss
+from quaestor.errors import TheoremDoesNotApply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.releases import Release
+
+__all__ = [
+    "adaptive_optimum",
+    "best_of_ranges",
+    "concentrated_range",
+    "non_adaptive_optimum",
+]
+
+MOST_RELEASES = 1_000
+"""Beyond so many the adaptive optimum takes many seconds: ask ``AdaptiveRange`` itself."""
+
+
+def adaptive_optimum(releases: Iterable[Release], *, width: float = 1e-3) -> AdaptiveRange:
+    """The least that holds for bounded-range releases whose queries are chosen adaptively.
+
+    Theorem:
+        Dong, Durfee, Rogers 2020, Theorem 3, as a certified bracket; see
+        :class:`~quaestor.accounting.adaptive_range.profile.AdaptiveRange`.
+
+    >>> curve = adaptive_optimum([BoundedRange(epsilon=0.1) * 10])
+    >>> 0.6341 < curve.epsilon_bounds(delta=1e-6).upper < 0.6343
+    True
+    """
+    ranges = ranges_of(releases)
+    if sum(count for _, count in ranges) > MOST_RELEASES:
+        raise TheoremDoesNotApply(f"takes too long beyond {MOST_RELEASES:,} releases")
+    return AdaptiveRange(ranges, width=width)
+
+
+def non_adaptive_optimum(releases: Iterable[Release]) -> NonAdaptiveRange:
+    """The least that holds for equal ranges if every query is fixed before the first answer.
+
+    Theorem:
+        Dong, Durfee, Rogers 2020, Theorem 2. *Unsound where queries are chosen adaptively.*
+    """
+    ranges = ranges_of(releases)
+    if len(ranges) != 1:
+        raise TheoremDoesNotApply("needs one and the same range for all")
+    ((epsilon, count),) = ranges
+    return NonAdaptiveRange(count=count, epsilon=epsilon)
+
+
+def concentrated_range(releases: Iterable[Release]) -> WorstDirection:
+    r"""Bounded range as concentrated privacy, beside whatever else there is.
+
+    Theorem:
+        A release of range :math:`\varepsilon` is :math:`\varepsilon^2/8`-zCDP (proved in
+        :func:`quaestor.accounting.theorems.bounded_range.log_moment`); its moments compose with
+        those of all others.
+    """
+    return privacy_loss([_concentrated(release) for release in releases])
+
+
+def _concentrated(release: Release) -> Release:
+    if isinstance(release, Repeated):
+        return _concentrated(release.release) * release.count
+    if isinstance(release, BoundedRange | ExponentialMechanism):
+        square = release.range_epsilon * release.range_epsilon / 8
+        return ZeroConcentratedDP(rho=max(Bounds.exactly(square).widened(ulps=2).upper, 1e-150))
+    return release
+
+
+def best_of_ranges(
+    releases: tuple[Release, ...],
+    *,
+    losses: WorstDirection,
+    in_advance: bool,
+    width: float = 1e-3,
+) -> Profile:
+    """The tightest sound answer about releases of which some have a bounded range.
+
+    ``losses`` is their composition in the privacy-loss engine, where the upper end takes the one
+    pair that is worst for its range at every epsilon, and the lower end randomized response of
+    half the range, which has that range. ``in_advance`` says whether all queries are fixed before
+    the first answer.
+    """
+    brackets: list[Profile] = [losses]
+    others: list[Profile] = [concentrated_range(releases)]
+    try:
+        ranges = ranges_of(releases)
+    except TheoremDoesNotApply:
+        return Best(brackets=brackets, others=others)
+    others.append(sharp_range_moments(releases))
+    if in_advance and len(ranges) == 1:
+        brackets.append(non_adaptive_optimum(releases))
+        return Best(brackets=brackets, others=others)
+    try:
+        adaptive = adaptive_optimum(releases, width=width)
+    except TheoremDoesNotApply:
+        return Best(brackets=brackets, others=others)
+    if in_advance:  # whoever fixes queries in advance can do less harm, not more
+        others.append(adaptive)
+    else:
+        brackets.append(adaptive)
+    return Best(brackets=brackets, others=others)
