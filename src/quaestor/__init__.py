@@ -10,11 +10,33 @@ True
 
 from __future__ import annotations
 
+from quaestor.accounting.across import compose_across
+from quaestor.accounting.across.facts import (
+    All,
+    AtMost,
+    ExactlyOne,
+    Exclusive,
+    Fact,
+    Implies,
+    Vectors,
+)
+from quaestor.accounting.across.facts_codec import fact_from_json
+from quaestor.accounting.across.result import AcrossComposition, WorstMemberships
 from quaestor.accounting.bounds import Bounds
 from quaestor.accounting.calibrate import calibrate, calibrate_bounds, largest_count
 from quaestor.accounting.compose import Composition, compose, compose_nonadaptive
 from quaestor.accounting.explain import Explanation, ExplanationRow
 from quaestor.accounting.expressions import parse_release
+from quaestor.accounting.hypothesis import hypothesis_bounds
+from quaestor.accounting.hypothesis.priors import (
+    IndependentPrior,
+    MixturePrior,
+    PointPrior,
+    Prior,
+    SizePrior,
+    UniformPrior,
+)
+from quaestor.accounting.hypothesis.result import HypothesisGuarantee
 from quaestor.accounting.releases import (
     ApproxDP,
     BoundedRange,
@@ -38,32 +60,49 @@ from quaestor.accounting.releases import (
 from quaestor.accounting.releases.codec import release_from_json
 from quaestor.accounting.tradeoff import Tradeoff, Vertex
 from quaestor.errors import (
+    ContradictoryFacts,
     InvalidExpression,
     InvalidParameter,
+    InvalidPlan,
     MissingExtra,
     QuaestorError,
     TargetOutOfReach,
     TheoremDoesNotApply,
+    UnknownDatabase,
 )
 
 __all__ = [
+    "AcrossComposition",
+    "All",
     "ApproxDP",
+    "AtMost",
     "BoundedRange",
     "Bounds",
     "Composition",
+    "ContradictoryFacts",
     "DensityPair",
     "DiscreteGaussian",
+    "ExactlyOne",
+    "Exclusive",
     "Explanation",
     "ExplanationRow",
     "ExponentialMechanism",
+    "Fact",
     "Gaussian",
     "GaussianDP",
     "Geometric",
+    "HypothesisGuarantee",
+    "Implies",
+    "IndependentPrior",
     "InvalidExpression",
     "InvalidParameter",
+    "InvalidPlan",
     "Laplace",
     "MissingExtra",
+    "MixturePrior",
+    "PointPrior",
     "PoissonSampled",
+    "Prior",
     "ProbabilityVectors",
     "PureDP",
     "QuaestorError",
@@ -71,16 +110,24 @@ __all__ = [
     "Release",
     "Repeated",
     "SampledWithoutReplacement",
+    "SizePrior",
     "Staircase",
     "TargetOutOfReach",
     "TheoremDoesNotApply",
     "Tradeoff",
+    "UniformPrior",
+    "UnknownDatabase",
+    "Vectors",
     "Vertex",
+    "WorstMemberships",
     "ZeroConcentratedDP",
     "calibrate",
     "calibrate_bounds",
     "compose",
+    "compose_across",
     "compose_nonadaptive",
+    "fact_from_json",
+    "hypothesis_bounds",
     "largest_count",
     "parse_release",
     "release_from_json",

@@ -4,7 +4,10 @@
 
     QuaestorError
     ├── InvalidParameter          a value outside its range, or of the wrong kind
-    │   └── InvalidExpression     a release expression that does not parse
+    │   ├── InvalidExpression     a release expression that does not parse
+    │   ├── UnknownDatabase       a fact or a prior names a database that there is not
+    │   ├── ContradictoryFacts    facts about membership that nobody can fulfil
+    │   └── InvalidPlan           a plan file that does not say what it should
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
     └── MissingExtra              an optional dependency is needed and not installed
@@ -18,12 +21,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
+    "ContradictoryFacts",
     "InvalidExpression",
     "InvalidParameter",
+    "InvalidPlan",
     "MissingExtra",
     "QuaestorError",
     "TargetOutOfReach",
     "TheoremDoesNotApply",
+    "UnknownDatabase",
 ]
 
 _LONGEST_VALUE_SHOWN = 80
@@ -36,6 +42,10 @@ def _shown(value: object) -> str:
     except ValueError:  # Python refuses to print integers of thousands of digits
         return f"a {type(value).__name__} of thousands of digits"
     return text if len(text) <= _LONGEST_VALUE_SHOWN else text[:_LONGEST_VALUE_SHOWN] + "..."
+
+
+def _shorter(text: str, most: int = 300) -> str:
+    return text if len(text) <= most else text[:most] + "..."
 
 
 def _rebuild(kind: type[Any], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
@@ -92,6 +102,56 @@ class InvalidExpression(InvalidParameter):
     def fields(self) -> dict[str, Any]:
         """Where the expression stops making sense, and why."""
         return {"column": self.column, "problem": self.problem}
+
+
+class UnknownDatabase(InvalidParameter):
+    """A fact, or a prior, names a database that is not among those with releases."""
+
+    code = "unknown_database"
+
+    def __init__(self, name: str, *, near: str | None, known: int) -> None:
+        hint = f"did you mean {_shown(near)}?" if near else "add it, or correct the name"
+        ValueError.__init__(self, f"no database is called {_shown(name)}, among {known}: {hint}")
+        self.field, self.value, self.valid = "database", name, "one that has releases"
+        self.name, self.near = name, near
+
+    def fields(self) -> dict[str, Any]:
+        """The name that was given, and the nearest that there is."""
+        return {"name": self.name, "near": self.near}
+
+
+class ContradictoryFacts(InvalidParameter):
+    """The facts contradict each other: nobody could be in the data at all."""
+
+    code = "contradictory_facts"
+
+    def __init__(self, facts: str) -> None:
+        ValueError.__init__(
+            self,
+            f"no membership fulfils all of {_shorter(facts)}: "
+            "take one of these facts away, or weaken it",
+        )
+        self.field, self.value, self.valid = "membership", facts, "facts that can hold together"
+        self.facts = facts
+
+    def fields(self) -> dict[str, Any]:
+        """The facts, as they print."""
+        return {"facts": _shorter(self.facts)}
+
+
+class InvalidPlan(InvalidParameter):
+    """A plan file does not say what it should; ``place`` says where."""
+
+    code = "invalid_plan"
+
+    def __init__(self, place: str, problem: str) -> None:
+        ValueError.__init__(self, f"plan, {place}: {problem}" if place else f"plan: {problem}")
+        self.field, self.value, self.valid = "plan", place, "a plan file"
+        self.place, self.problem = place, problem
+
+    def fields(self) -> dict[str, Any]:
+        """Where in the plan, and what is wrong there."""
+        return {"place": self.place, "problem": self.problem}
 
 
 class TheoremDoesNotApply(QuaestorError):

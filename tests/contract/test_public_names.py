@@ -14,12 +14,15 @@ from quaestor import errors
 from quaestor.accounting import theorems
 from quaestor.accounting.releases import RELEASES
 from quaestor.errors import (
+    ContradictoryFacts,
     InvalidExpression,
     InvalidParameter,
+    InvalidPlan,
     MissingExtra,
     QuaestorError,
     TargetOutOfReach,
     TheoremDoesNotApply,
+    UnknownDatabase,
 )
 
 HEAVY = ("scipy", "matplotlib", "numpy", "rich", "typer", "click", "mpmath", "dp_accounting")
@@ -32,6 +35,9 @@ EXAMPLES: list[QuaestorError] = [
     QuaestorError("anything"),
     InvalidParameter("delta", 2.0, "a number in [0, 1]"),
     InvalidExpression("PureDP(", 8, "expected something"),
+    UnknownDatabase("nroth", near="north", known=2),
+    ContradictoryFacts("All(ExactlyOne(), AtMost(0))"),
+    InvalidPlan("fact 1", "m must be a whole number"),
     TheoremDoesNotApply("needs equal releases"),
     TargetOutOfReach("no value meets the target"),
     MissingExtra("matplotlib", extra="plot", purpose="drawing"),
