@@ -29,6 +29,7 @@ test-slow: $(VENV)/test.stamp
 
 benchmark: $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.sampling
 
 format: $(VENV)/test.stamp
 	@$(BIN)/ruff format .

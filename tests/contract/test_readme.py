@@ -21,7 +21,7 @@ SHOWN, FILES = BLOCK.findall(README), FILE.findall(README)
 def test_the_readme_shows_every_command() -> None:
     commands = {command.split()[1] for command, _ in SHOWN}
     assert commands >= {"epsilon", "delta", "explain", "calibrate", "count"}
-    assert commands >= {"across", "region", "demo"}
+    assert commands >= {"across", "variance", "region", "demo"}
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import quaestor
-from quaestor.cli import accounting, across, demo, region
+from quaestor.cli import accounting, across, demo, region, release, variance
 from quaestor.errors import InvalidParameter, QuaestorError
 
 __all__ = ["app", "main"]
@@ -42,6 +42,8 @@ app.command("explain")(accounting.explain)
 app.command("calibrate")(accounting.calibrate)
 app.command("count")(accounting.count)
 app.command("across")(across.across)
+app.command("variance")(variance.variance)
+app.command("release")(release.release)
 app.command("region")(region.region)
 app.command("demo")(demo.demo)
 

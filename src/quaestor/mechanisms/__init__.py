@@ -1,0 +1,52 @@
+"""Mechanisms that really release: noise drawn exactly, from the operating system's randomness.
+
+>>> from quaestor import compose, mechanisms
+>>> counting = mechanisms.Geometric(scale=20.0)
+>>> isinstance(counting.release(120), int)
+True
+>>> round(compose(counting.loss).epsilon(delta=0.0), 9)
+0.05
+"""
+
+from __future__ import annotations
+
+from quaestor.mechanisms.base import Mechanism
+from quaestor.mechanisms.columns import Figure, release_count, release_mean, release_sum
+from quaestor.mechanisms.described import mechanism_for
+from quaestor.mechanisms.exponential import (
+    ExponentialMechanism,
+    NoisyMax,
+    TopK,
+    report_noisy_max,
+    top_k,
+)
+from quaestor.mechanisms.gaussian import DiscreteGaussian, Gaussian
+from quaestor.mechanisms.geometric import Geometric
+from quaestor.mechanisms.laplace import Laplace
+from quaestor.mechanisms.partitions import PartitionSelection
+from quaestor.mechanisms.quantile import Quantile, quantile
+from quaestor.mechanisms.randomized_response import RandomizedResponse
+from quaestor.mechanisms.staircase import Staircase
+
+__all__ = [
+    "DiscreteGaussian",
+    "ExponentialMechanism",
+    "Figure",
+    "Gaussian",
+    "Geometric",
+    "Laplace",
+    "Mechanism",
+    "NoisyMax",
+    "PartitionSelection",
+    "Quantile",
+    "RandomizedResponse",
+    "Staircase",
+    "TopK",
+    "mechanism_for",
+    "quantile",
+    "release_count",
+    "release_mean",
+    "release_sum",
+    "report_noisy_max",
+    "top_k",
+]

@@ -1,0 +1,144 @@
+"""What a mechanism is: it releases, and it says what that costs and how accurate it is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.releases.base import check_count
+from quaestor.errors import InvalidParameter
+from quaestor.mechanisms.grid import (
+    is_scalar,
+    on_grid,
+    saturating_sum,
+    values_on_grid,
+    whole,
+    wholes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from quaestor.accounting.releases import Release
+    from quaestor.mechanisms.noise import Noise
+
+__all__ = ["Mechanism", "RealNoise", "WholeNoise", "check_coordinates"]
+
+
+class Mechanism(ABC):
+    """Something that releases a figure about private data.
+
+    ``loss`` describes exactly what is drawn, for :func:`quaestor.compose`. Whatever is wrong with
+    a parameter or a value is found before any randomness is used.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def loss(self) -> Release:
+        """What one release costs."""
+
+
+class _Noisy(Mechanism):
+    """A mechanism that adds noise of one law to whatever it is given."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _noise(self) -> Noise:
+        """The noise, in steps of the grid."""
+
+    @property
+    @abstractmethod
+    def standard_error(self) -> float:
+        """The standard deviation of the noise."""
+
+    @abstractmethod
+    def interval(self, *, confidence: float) -> Bounds:
+        """Where ``released - value`` lies with at least this probability, rounding included."""
+
+
+class WholeNoise(_Noisy):
+    """Noise on whole numbers: what is released is the value plus the noise, exactly.
+
+    An array is released with independent noise on each entry. Single sums are Python's whole
+    numbers; sums in arrays are held at the ends of 64 bits, which is a function of the released
+    figure alone and costs no privacy.
+    """
+
+    __slots__ = ()
+
+    @overload
+    def release(self, value: int) -> int: ...
+    @overload
+    def release(self, value: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]: ...
+    def release(self, value: int | ArrayLike) -> int | NDArray[np.int64]:
+        """The value, or each of an array, plus noise."""
+        if is_scalar(value):
+            return whole(value) + self._noise().one()
+        values = wholes(value)
+        self._check_array(values.size)
+        noise = self._noise().many(values.size).reshape(values.shape)
+        return saturating_sum(values, noise)
+
+    def _check_array(self, size: int) -> None:
+        """Refuse arrays whose cost the description does not cover."""
+
+
+class RealNoise(_Noisy):
+    """Noise on a grid of real numbers: the value is rounded to the grid, then noise is added.
+
+    Rounding comes first and noise is a whole number of steps, so that the floats released lie on
+    the grid whatever the value was, and their lowest bits say nothing. What floats cannot hold is
+    rounded once more, which is a function of the released figure alone.
+    """
+
+    __slots__ = ()
+
+    _offset = 0.0  # of the noise, in steps
+
+    granularity: float | None
+    coordinates: int | None
+
+    @property
+    @abstractmethod
+    def step(self) -> float:
+        """The distance of neighbouring points of the grid."""
+
+    @overload
+    def release(self, value: float) -> float: ...
+    @overload
+    def release(self, value: NDArray[Any] | Sequence[float]) -> NDArray[np.float64]: ...
+    def release(self, value: float | ArrayLike) -> float | NDArray[np.float64]:
+        """The value, or each of an array, rounded to the grid, plus noise."""
+        if is_scalar(value):
+            steps = on_grid(value, self.step) + self._noise().one()
+            return (steps + self._offset) * self.step
+        values = values_on_grid(value, self.step)
+        self._check_array(values.size)
+        noise = self._noise().many(values.size).reshape(values.shape)
+        steps_of_all = saturating_sum(values, noise).astype(np.float64)
+        return (steps_of_all + self._offset) * self.step
+
+    def _check_array(self, size: int) -> None:
+        if size > 1 and self.coordinates is None:
+            raise InvalidParameter(
+                "coordinates", None, "given for arrays: how many entries one person may change"
+            )
+
+    def _with_rounding(self, steps: int | Fraction) -> Bounds:
+        """So many steps to either side, and the half step of the rounding."""
+        reach = float((steps + 0.5) * self.step)
+        return Bounds(lower=-reach, upper=reach)
+
+
+def check_coordinates(value: object, *, largest: int = 10**9) -> int | None:
+    """How many entries of an array one person may change; ``None`` if that was not said."""
+    return None if value is None else check_count("coordinates", value, largest=largest)
