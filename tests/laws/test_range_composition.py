@@ -71,7 +71,7 @@ def test_fixed_queries_contain_the_brute_force_over_unequal_choices(seed: int) -
 
 
 @pytest.mark.parametrize("other", [Gaussian(sigma=3.0), Laplace(scale=4.0), PureDP(epsilon=0.3)])
-@pytest.mark.parametrize("count", [1, 10, 200])
+@pytest.mark.parametrize("count", [1, 200])
 def test_mixtures_lie_between_half_the_range_and_the_whole_of_it(
     other: Release, count: int
 ) -> None:
