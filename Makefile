@@ -30,6 +30,7 @@ test-slow: $(VENV)/test.stamp
 benchmark: $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.sampling
+	@$(BIN)/python -m benchmarks.sketching
 
 format: $(VENV)/test.stamp
 	@$(BIN)/ruff format .

@@ -24,8 +24,10 @@ from quaestor import (
     Gaussian,
     GaussianDP,
     Geometric,
+    GraphSketch,
     InvalidParameter,
     Laplace,
+    MatrixSketch,
     PoissonSampled,
     ProbabilityVectors,
     PureDP,
@@ -352,6 +354,14 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
             release=RandomizedResponse(epsilon=1.0), sample=10, population=40
         ),
     ),
+    "GraphSketch": (
+        GraphSketch(rows=40, weight=60.0),
+        GraphSketch(rows=1, weight=3.0, sensitivity=2.0),
+    ),
+    "MatrixSketch": (
+        MatrixSketch(rows=40, weight=30.0),
+        MatrixSketch(rows=1, weight=3.0, sensitivity=2.0),
+    ),
     "ProbabilityVectors": (
         ProbabilityVectors(p=(0.5, 0.375, 0.125), q=(0.375, 0.375, 0.25)),
         ProbabilityVectors(p=(0.5, 0.25, 0.25, 0.0), q=(0.25, 0.5, 0.125, 0.125)),
@@ -379,6 +389,12 @@ every_release = pytest.mark.parametrize(
     "release",
     [pytest.param(r, id=str(r)[:100]) for examples in EXAMPLES.values() for r in examples],
 )
+
+
+@every_release
+def test_only_directed_releases_have_two_directions(release: Release) -> None:
+    if not isinstance(release, Repeated):
+        assert release.directed or len(release.losses()) == 1
 
 
 @every_release

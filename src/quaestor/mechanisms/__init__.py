@@ -1,5 +1,7 @@
 """Mechanisms that really release: noise drawn exactly, from the operating system's randomness.
 
+(But for sketches, which are drawn in floats, and say so.)
+
 >>> from quaestor import compose, mechanisms
 >>> counting = mechanisms.Geometric(scale=20.0)
 >>> isinstance(counting.release(120), int)
@@ -22,10 +24,13 @@ from quaestor.mechanisms.exponential import (
 )
 from quaestor.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from quaestor.mechanisms.geometric import Geometric
+from quaestor.mechanisms.graph_sketch import GraphSketch, SketchedGraph
 from quaestor.mechanisms.laplace import Laplace
+from quaestor.mechanisms.matrix_sketch import MatrixSketch, SketchedMatrix
 from quaestor.mechanisms.partitions import PartitionSelection
 from quaestor.mechanisms.quantile import Quantile, quantile
 from quaestor.mechanisms.randomized_response import RandomizedResponse
+from quaestor.mechanisms.sketch import SketchAnswer
 from quaestor.mechanisms.staircase import Staircase
 
 __all__ = [
@@ -34,12 +39,17 @@ __all__ = [
     "Figure",
     "Gaussian",
     "Geometric",
+    "GraphSketch",
     "Laplace",
+    "MatrixSketch",
     "Mechanism",
     "NoisyMax",
     "PartitionSelection",
     "Quantile",
     "RandomizedResponse",
+    "SketchAnswer",
+    "SketchedGraph",
+    "SketchedMatrix",
     "Staircase",
     "TopK",
     "mechanism_for",

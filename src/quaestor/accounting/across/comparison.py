@@ -11,7 +11,7 @@ from quaestor.accounting.across.order import Kind, kind_of, kind_outdoes
 from quaestor.accounting.across.replacement import with_record_replaced
 from quaestor.accounting.across.rules import bits
 from quaestor.accounting.compose import compose
-from quaestor.accounting.releases import DensityPair, PoissonSampled, ProbabilityVectors, Release
+from quaestor.accounting.releases import Release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,7 +122,7 @@ def _canonical(items: Counter[Item]) -> Difference:
 
 
 def _is_directed(release: Release) -> bool:
-    return isinstance(release, PoissonSampled | ProbabilityVectors | DensityPair)
+    return release.directed
 
 
 @lru_cache(maxsize=256)

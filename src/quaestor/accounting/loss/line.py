@@ -91,7 +91,7 @@ class Line:
         """
         with np.errstate(all="ignore"):
             line = cls._through(product, epsilon, width=width)
-        if not np.all(np.isfinite(line.values)) or not math.isfinite(line.peak):
+        if not line.is_finite:
             raise OverflowError("the moments are beyond floats")
         return line
 
@@ -139,6 +139,11 @@ class Line:
             limited=smoothing > wanted,
         )
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether the moments exist here, and floats can hold them."""
+        return math.isfinite(self.peak) and bool(np.all(np.isfinite(self.values)))
+
     def delta(self, epsilon: float) -> Bounds:
         """Enclose delta at ``epsilon``; wide, but true, where the line does not suit it."""
         with np.errstate(all="ignore"):
@@ -184,18 +189,20 @@ class Line:
         """The same nodes after more releases: their log-moments are added, nothing is recomposed.
 
         What was beyond the last node shrinks by what the new losses add; a lattice is given up
-        unless they share it, and then there is no line to reuse.
+        unless they share it, and then there is no line to reuse. The new losses may have no moments
+        here; then the line is not finite.
         """
-        values, errors = product.log_moment(self.nodes)
-        top = float(values[0].real)
-        beyond, doubt = product.log_moment(np.array([complex(self.second[0])]))
-        return replace(
-            self,
-            values=self.values + values - top,
-            errors=self.errors + errors + errors[0] + 4 * UNIT * (np.abs(values) + abs(top)),
-            peak=self.peak + top,
-            second=(self.second[0], self.second[1] + float(beyond.real[0] + doubt[0]) + 1e-12),
-        )
+        with np.errstate(all="ignore"):
+            values, errors = product.log_moment(self.nodes)
+            top = float(values[0].real)
+            beyond, doubt = product.log_moment(np.array([complex(self.second[0])]))
+            return replace(
+                self,
+                values=self.values + values - top,
+                errors=self.errors + errors + errors[0] + 4 * UNIT * (np.abs(values) + abs(top)),
+                peak=self.peak + top,
+                second=(self.second[0], self.second[1] + float(beyond.real[0] + doubt[0]) + 1e-12),
+            )
 
     def _covers_the_period(self) -> bool:
         assert self.lattice is not None  # noqa: S101
@@ -283,13 +290,16 @@ def _below_the_mean(product: Product, epsilon: float) -> tuple[float, float, flo
 
 def _spread(product: Product, theta: float, gap: float) -> float:
     below, at, above = product.rough_log_moments(np.array([theta - gap, theta, theta + gap]))
+    while math.isinf(below + above) and gap > 1e-4 * abs(theta):  # moments may end just beyond
+        gap /= 4
+        below, above = product.rough_log_moments(np.array([theta - gap, theta + gap]))
     curvature = float(below + above - 2 * at) / gap**2
     return math.sqrt(curvature) if math.isfinite(curvature) and curvature > 1e-300 else 1e-150
 
 
 def _second(product: Product, theta: float, spread: float, reach: float) -> tuple[float, float]:
     """The larger theta whose Chernoff bound makes the aliases beyond ``reach`` smallest."""
-    further = theta + np.array([10.0, 6.0, 3.5, 2.0, 1.2, 0.7, 0.4, 0.2]) / spread
+    further = theta + np.array([10.0, 6.0, 3.5, 2.0, 1.2, 0.7, 0.4, 0.2, 0.1, 0.05]) / spread
     moments = product.rough_log_moments(further)
     best = int(np.argmin(moments - (further - theta) * reach))
     return float(further[best]), float(moments[best])

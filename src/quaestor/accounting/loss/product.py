@@ -78,7 +78,12 @@ class Product:
 
     def typical_loss(self) -> float:
         """The mean of the sum, roughly."""
-        gap = 1e-5 / max(1.0, self.rough_log_moment(1e-3) * 1e3)
+        reach = 1e-3
+        while math.isinf(moment := self.rough_log_moment(reach)):  # moments may end before
+            reach /= 8
+            if reach < 1e-30:
+                raise OverflowError("the moments are beyond floats")
+        gap = 1e-2 * reach / max(1.0, moment / reach)
         above, below = self.rough_log_moments(np.array([gap, -gap]))
         return float(above - below) / (2 * gap)
 

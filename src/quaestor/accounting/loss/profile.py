@@ -56,7 +56,8 @@ class LossProfile(Profile):
         longer._lines, longer._exact = {}, None
         added = Product(laws)
         lines = [*self._lines.values(), *self._inherited][-2:]
-        longer._inherited = [line.with_more(added) for line in lines if line.lattice is None]
+        longer_lines = [line.with_more(added) for line in lines if line.lattice is None]
+        longer._inherited = [line for line in longer_lines if line.is_finite]
         with working_precision(128):
             longer._log_kept = self._log_kept + _log_kept(laws)
         return longer

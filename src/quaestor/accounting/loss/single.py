@@ -1,10 +1,18 @@
-r"""One release alone, in closed form.
+r"""One release alone, or several graph sketches that are one with more rows, in closed form.
 
 For a pair (P, Q) that is the same both ways, with profile delta, sampled at rate q:
 
 * removing a person: :math:`q\,\delta(\log(1+(e^\varepsilon-1)/q))`;
 * adding one: :math:`(1-\alpha(1-q))\,\delta(\log\frac{\alpha q}{1-\alpha(1-q)})` with
   :math:`\alpha = e^\varepsilon`, and 0 once :math:`\alpha(1-q) \ge 1`.
+
+A graph sketch of r rows and excess b tells N(0, 1) and N(0, 1 + b) apart by the sum of squares.
+With :math:`t_\pm = (\tfrac r2\ln(1+b) \pm \varepsilon)/b` and the regularised incomplete gamma
+functions P and Q,
+
+* the wider Gaussian first: :math:`Q(\tfrac r2, t_+) - e^\varepsilon Q(\tfrac r2, (1+b)t_+)`;
+* the narrower first: :math:`P(\tfrac r2, (1+b)t_-) - e^\varepsilon P(\tfrac r2, t_-)`, and 0 where
+  :math:`t_- \le 0`.
 """
 
 from __future__ import annotations
@@ -15,11 +23,13 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from quaestor.accounting.balls import ZERO, between, outward, refined
+from quaestor.accounting.chi_square import MOST_DEGREES, chi_square_tails
 from quaestor.accounting.loss.bounded_range import BoundedRangeLoss
 from quaestor.accounting.loss.gaussian import GaussianLoss
 from quaestor.accounting.loss.laplace import LaplaceLosses
 from quaestor.accounting.loss.sampled_gaussian import SampledGaussianLosses
 from quaestor.accounting.loss.sampled_laplace import SampledLaplaceLoss
+from quaestor.accounting.loss.sketch import GraphSketchLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +43,12 @@ __all__ = ["closed_form"]
 
 def closed_form(product: Product) -> Callable[[float], Bounds] | None:
     """The profile of a product of one loss, where it has a closed form; None otherwise."""
-    if product.moments_only or len(product.terms) != 1 or product.terms[0][1] != 1:
+    if product.moments_only or len(product.terms) != 1:
         return None
-    curve = _curve(product.terms[0][0])
+    law, count = product.terms[0]
+    if isinstance(law, GraphSketchLoss) and law.rows * count <= MOST_DEGREES:
+        return _profile(_graph_sketch(law, law.rows * count))
+    curve = _curve(law) if count == 1 else None
     return None if curve is None else _profile(curve)
 
 
@@ -84,6 +97,21 @@ def _laplace(shift: arb, epsilon: arb) -> arb:
 def _bounded_range(spread: arb, epsilon: arb) -> arb:
     below = (-((epsilon - spread) / 2).expm1()).max(ZERO)
     return below * below / -(-spread).expm1()
+
+
+def _graph_sketch(law: GraphSketchLoss, rows: int) -> Callable[[arb], arb]:
+    def curve(epsilon: arb) -> arb:
+        excess = 2 * arb(law.sensitivity) / arb(law.weight)
+        middle, odds = arb(rows) / 2 * excess.log1p(), epsilon.exp()
+        if law.wider:
+            place = (middle + epsilon) / excess
+            far = chi_square_tails(rows, place * (1 + excess))[1]
+            return chi_square_tails(rows, place)[1] - odds * far
+        place = (middle - epsilon) / excess
+        far = chi_square_tails(rows, place * (1 + excess))[0]
+        return far - odds * chi_square_tails(rows, place)[0]
+
+    return curve
 
 
 def _sampled(curve: Callable[[arb], arb], rate: float, *, removing: bool) -> Callable[[arb], arb]:

@@ -12,6 +12,7 @@ from quaestor.accounting.releases.geometric import Geometric
 from quaestor.accounting.releases.laplace import Laplace
 from quaestor.accounting.releases.randomized_response import RandomizedResponse
 from quaestor.accounting.releases.sampled import PoissonSampled, SampledWithoutReplacement
+from quaestor.accounting.releases.sketch import GraphSketch, MatrixSketch
 from quaestor.accounting.releases.staircase import Staircase
 from quaestor.accounting.releases.vectors import ProbabilityVectors
 
@@ -25,7 +26,9 @@ __all__ = [
     "Gaussian",
     "GaussianDP",
     "Geometric",
+    "GraphSketch",
     "Laplace",
+    "MatrixSketch",
     "PoissonSampled",
     "ProbabilityVectors",
     "PureDP",
@@ -53,6 +56,8 @@ RELEASES: dict[str, type[Release]] = {
     "RandomizedResponse": RandomizedResponse,
     "PoissonSampled": PoissonSampled,
     "SampledWithoutReplacement": SampledWithoutReplacement,
+    "GraphSketch": GraphSketch,
+    "MatrixSketch": MatrixSketch,
     "ProbabilityVectors": ProbabilityVectors,
     "DensityPair": DensityPair,
     "Repeated": Repeated,

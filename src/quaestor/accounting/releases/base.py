@@ -82,6 +82,9 @@ class Release:
     bracketed: ClassVar[bool] = False
     """Whether ``losses`` is more than is lost, and ``least_losses`` less."""
 
+    directed: ClassVar[bool] = False
+    """Whether removing and adding a person may differ."""
+
     def losses(self) -> tuple[Law, ...]:
         """The laws of the privacy loss: one, or one for removing and one for adding a person."""
         raise NotImplementedError

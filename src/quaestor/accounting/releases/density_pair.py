@@ -47,6 +47,7 @@ class DensityPair(Release):
     error: float = 0.0
 
     bracketed: ClassVar[bool] = True
+    directed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check that cells are probabilities with losses between their ends."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from quaestor.accounting.releases.base import Release, Repeated, check_count, check_real
 from quaestor.errors import InvalidParameter
@@ -42,6 +42,8 @@ class PoissonSampled(Release):
 
     release: Release
     rate: float
+
+    directed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from quaestor.accounting.releases.base import Release
 from quaestor.errors import InvalidParameter
@@ -26,6 +26,8 @@ class ProbabilityVectors(Release):
 
     p: tuple[float, ...]
     q: tuple[float, ...]
+
+    directed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check that both are probabilities of the same outcomes."""
