@@ -11,13 +11,13 @@ from quaestor.accounting.across.order import Kind, kind_of, kind_outdoes
 from quaestor.accounting.across.replacement import with_record_replaced
 from quaestor.accounting.across.rules import bits
 from quaestor.accounting.compose import compose
-from quaestor.accounting.releases import Release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from quaestor.accounting.loss.law import Law
     from quaestor.accounting.profile import Profile
+    from quaestor.accounting.releases import Release
 
 __all__ = ["Databases", "Difference", "Item", "Pair"]
 
@@ -62,7 +62,7 @@ class Databases:
     @cached_property
     def directed(self) -> tuple[bool, ...]:
         """For each kind, whether adding and removing a person differ."""
-        return tuple(any(_is_directed(release) for release, _ in kind) for kind in self.kinds)
+        return tuple(any(release.directed for release, _ in kind) for kind in self.kinds)
 
     def counted(self, member: int) -> Counter[int]:
         """How many databases of each kind there are among these."""
@@ -104,7 +104,7 @@ class Databases:
             for release, times in self.kinds[item.kind]:
                 if item.change == "both":
                     releases.append(with_record_replaced(release) * (times * count))
-                elif item.change == "one" or not _is_directed(release):
+                elif item.change == "one" or not release.directed:
                     releases.append(release * (times * count))
                 else:
                     turned.append((release, times * count, item.change == "remove"))
@@ -119,10 +119,6 @@ def _canonical(items: Counter[Item]) -> Difference:
     forward = tuple(sorted(items.items()))
     back = {Item(i.kind, turned.get(i.change, i.change)): n for i, n in items.items()}  # type: ignore[arg-type]
     return min(forward, tuple(sorted(back.items())))
-
-
-def _is_directed(release: Release) -> bool:
-    return release.directed
 
 
 @lru_cache(maxsize=256)
