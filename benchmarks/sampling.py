@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).with_name("SAMPLING.md")
+RESULTS = Path(__file__).parents[1] / "docs" / "benchmarks" / "noise.md"
 
 _MANY = 1_000_000
 _PEERS_MANY = 100_000  # opendp's time grows with the length; the rest is multiplication

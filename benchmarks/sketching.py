@@ -13,7 +13,7 @@ from benchmarks.machine import load, machine
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).with_name("SKETCHING.md")
+RESULTS = Path(__file__).parents[1] / "docs" / "benchmarks" / "sketches.md"
 
 _NODES, _EDGES = 100_000, 1_000_000
 _LENGTH, _WIDTH = 100_000, 50
