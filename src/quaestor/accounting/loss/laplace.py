@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["LaplaceLoss", "LaplaceLosses"]
 
 _CHUNK = 1 << 20  # elements treated at once, to bound memory
-_MOST_WITNESSES = 256
+_MOST_WITNESSES = 64
 
 
 class LaplaceLoss(OneOfMany):

@@ -55,6 +55,9 @@ class Law(ABC):
     largest: float = math.inf
     """The largest finite loss there can be."""
 
+    decays_quickly: bool = True
+    """Whether the decay costs little enough to be asked about thousands of blocks."""
+
     @classmethod
     def together(cls, laws: Sequence[tuple[Law, int]]) -> Sequence[tuple[Law, int]]:
         """The same sum of losses of this kind, in fewer laws where there is a quicker way."""

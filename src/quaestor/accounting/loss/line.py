@@ -331,6 +331,8 @@ def _extent(  # noqa: PLR0913  # what decides how far the nodes reach
         count, tail = _cut(product, theta, step, smoothing, lattice, room, low, high, beyond)
         if lattice is not None or product.work(count, step) < _LITTLE_WORK:
             break
+        if not all(law.decays_quickly for law, _ in product.terms):
+            break
     if lattice is not None:
         count = min(count, round(last / step) + 1)  # the last one at half the period
     return count, tail

@@ -86,6 +86,7 @@ class SampledGaussianLosses(Law):
         self.mus, self.rates, self.counts, self.removing = mus, rates, counts, removing
         self.largest = math.inf if removing else math.fsum(-np.log1p(-rates) * counts)
         self._few = representatives(mus, counts)
+        self.decays_quickly = mus.size <= 4
 
     def _power(self, theta: float) -> float:
         return theta + 1 if self.removing else -theta
