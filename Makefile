@@ -31,6 +31,7 @@ benchmark: $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.sampling
 	@$(BIN)/python -m benchmarks.sketching
+	@$(BIN)/python -m benchmarks.auditing
 
 format: $(VENV)/test.stamp
 	@$(BIN)/ruff format .

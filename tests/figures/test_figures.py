@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from quaestor import ApproxDP, compose
+from quaestor.figures.audit import draw_audit
 from quaestor.figures.paper import PAPER_FIGURES
 from quaestor.figures.region import draw_regions
 
@@ -30,6 +31,17 @@ def test_a_region_is_drawn_as_png(tmp_path: Path) -> None:
     path = tmp_path / "region.png"
     draw_regions([("one", compose(ApproxDP(epsilon=0.5, delta=0.01) * 3).tradeoff())], out=path)
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_audit_is_drawn_over_its_claim_the_same_twice(tmp_path: Path) -> None:
+    measured = [(0.0, 1.0), (0.4, 0.3), (1.0, 0.0)]
+    certain = [(0.05, 1.0), (0.45, 0.35), (1.0, 0.05)]
+    claimed = compose(ApproxDP(epsilon=1.0, delta=0.01)).tradeoff()
+    paths = [tmp_path / "first.svg", tmp_path / "second.svg"]
+    for path in paths:
+        draw_audit(claimed, measured, certain, label="measured", out=path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert ET.parse(paths[0]).getroot().tag.endswith("svg")  # noqa: S314  # our own file
 
 
 def test_without_matplotlib_the_error_names_the_extra(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The ``quaestor`` command: its commands, its exit codes, and how it fails.
 
-Exit status: 0 done, 2 bad input, 1 anything else.
+Exit status: 0 done, 2 bad input, 4 an audit found a false claim, 1 anything else.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import quaestor
-from quaestor.cli import accounting, across, demo, region, release, variance
+from quaestor.cli import accounting, across, audit, demo, region, release, variance
 from quaestor.errors import InvalidParameter, QuaestorError
 
 __all__ = ["app", "main"]
@@ -44,6 +44,7 @@ app.command("count")(accounting.count)
 app.command("across")(across.across)
 app.command("variance")(variance.variance)
 app.command("release")(release.release)
+app.command("audit")(audit.audit)
 app.command("region")(region.region)
 app.command("demo")(demo.demo)
 
