@@ -238,7 +238,7 @@ def test_a_fraction_lies_inside_at_any_precision(value: Fraction, bits: int) -> 
 
 @given(fractions, precisions)
 def test_a_precise_ball_becomes_the_two_floats_around_it(value: Fraction, bits: int) -> None:
-    with working_precision(max(bits, 128)):
+    with working_precision(4096):  # so that no ball reaches across a float that is only close
         ball = rational(value)
     with working_precision(bits):  # whoever rounds may work with fewer bits
         bounds = outward(ball)
@@ -262,7 +262,7 @@ def test_arithmetic_in_balls_contains_that_in_fractions(one: float, two: float, 
 def test_what_floats_cannot_reach_is_rounded_outward_too(value: Fraction, power: int) -> None:
     assume(value != 0)
     scaled = value * Fraction(2) ** power
-    with working_precision(128):
+    with working_precision(4096):  # so that no ball reaches across a float that is only close
         bounds = outward(rational(scaled))
     assert scaled in bounds
     assert is_one_ulp_at_most(bounds)
