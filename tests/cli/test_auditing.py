@@ -49,7 +49,7 @@ def test_a_false_claim_is_status_4(quaestor: Run, arguments: tuple[str, ...]) ->
     outcome = quaestor(*arguments)
     assert outcome.status == 4, outcome.out + outcome.err
     assert "VIOLATES its claim: epsilon at least " in outcome.out
-    assert "with 99.9 % confidence, claimed 1" in outcome.out
+    assert "with 99.9 % confidence, claimed" in outcome.out
 
 
 @pytest.mark.parametrize(
