@@ -48,6 +48,17 @@ def test_a_bracket_around_laplace(count: int) -> None:
     assert found.relative_width < 0.01
 
 
+def test_a_bracket_around_the_gaussian_with_cells_of_hardly_any_mass() -> None:
+    edges = [i / 16 for i in range(-35 * 16, 36 * 16)]
+    pair = q.DensityPair.of(lambda x: bell(x, 0.5), lambda x: bell(x, 0.0), edges=edges)
+    assert min(pair.p) < 1e-270
+    for count, epsilon in ((1, 1.0), (1, 12.0), (3, 20.0)):
+        truth = q.compose(q.Gaussian(sigma=2.0) * count).delta_bounds(epsilon=epsilon)
+        found = q.compose(pair * count).delta_bounds(epsilon=epsilon)
+        assert found.lower <= truth.lower
+        assert truth.upper <= found.upper
+
+
 def test_the_bracket_narrows_with_the_square_of_the_cells() -> None:
     coarse, fine = (
         q.compose(gaussian(size) * 10).epsilon_bounds(delta=1e-4).width for size in (6, 12)

@@ -522,6 +522,18 @@ def test_sampling_an_asymmetric_release_is_refused() -> None:
         compose(PoissonSampled(release=vectors, rate=0.5)).epsilon(delta=0.1)
 
 
+@pytest.mark.parametrize("rate", [0.5, 1.0])
+def test_sampling_what_is_known_by_a_bracket_is_refused(rate: float) -> None:
+    for inner in (*EXAMPLES["DensityPair"], *EXAMPLES["BoundedRange"]):
+        with pytest.raises(InvalidParameter, match="sampled version is known"):
+            compose(PoissonSampled(release=inner, rate=rate)).epsilon(delta=0.1)
+
+
+def test_a_count_of_releases_has_no_loss_of_its_own() -> None:
+    with pytest.raises(InvalidParameter, match="without a count"):
+        (Laplace(scale=2.0) * 3).losses()
+
+
 @every_inner
 def test_sampling_everybody_is_the_release_itself(inner: Release) -> None:
     sampled, plain = compose(PoissonSampled(release=inner, rate=1.0) * 20), compose(inner * 20)

@@ -8,6 +8,7 @@ exactly what it says.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,14 +34,14 @@ Weights = dict[int, Fraction]
 _MOST_VECTORS = 4096
 
 
-class Prior:
+class Prior(ABC):
     """A distribution over the sets of databases that a person may be in."""
 
     __slots__ = ()
 
+    @abstractmethod
     def sizes(self, count: int) -> Weights | None:
         """The law of the number of memberships, if all sets of one size are equally likely."""
-        raise NotImplementedError
 
     def vectors(self, names: Sequence[str]) -> Weights | None:
         """The probability of every membership (as bits); None where they are too many to list."""
@@ -53,7 +54,7 @@ class Prior:
             for places in combinations(range(len(names)), size)
         }
 
-    def check(self, names: Sequence[str]) -> None:
+    def check(self, names: Sequence[str]) -> None:  # noqa: B027  # not all have something to refuse
         """Refuse names that there are not, and sizes that there cannot be."""
 
     def coin(self) -> tuple[float, bool] | None:

@@ -104,6 +104,5 @@ def _atoms(law: Law) -> tuple[tuple[np.ndarray, np.ndarray], float]:
     if isinstance(law, FiniteLoss):
         finite = 1 - law.infinite.upper
         return (law.losses, law.masses * finite), law.infinite.upper
-    raise InvalidParameter(
-        "release", type(law).__name__, "a release whose sampled version is known"
-    )
+    kind = type(law).__name__.removesuffix("Loss")
+    raise InvalidParameter("release", kind, "a release whose sampled version is known")

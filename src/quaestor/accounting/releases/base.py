@@ -148,6 +148,10 @@ class Repeated(Release):
             raise InvalidParameter("release", self.release, "a release that is not itself repeated")
         object.__setattr__(self, "count", check_count("count", self.count, smallest=2))
 
+    def losses(self) -> tuple[Law, ...]:
+        """Refused: a count of releases has no loss of its own; composition counts them."""
+        raise InvalidParameter("release", str(self), "a single release, without a count")
+
     def __str__(self) -> str:
         """``release * count``, as the command line writes it."""
         return f"{self.release} * {self.count}"

@@ -170,7 +170,9 @@ def _at_the_ends(
     from quaestor.accounting.loss.finite import FiniteLoss
 
     p, q, a, b = (np.array(column) for column in (first, second, low, high))
-    middle = np.clip(np.log(p) - np.log(q) + 2 * error, a, b)  # rounded up
+    logs = np.log(p), np.log(q)
+    doubt = 2 * error + 2.0**-50 * (np.abs(logs[0]) + np.abs(logs[1]))
+    middle = np.clip(logs[0] - logs[1] + doubt, a, b)  # rounded up
     apart = np.maximum(b - a, 1e-12)
     upper = np.clip(np.expm1(a - middle) / np.expm1(-apart), 0.0, 1.0)
     outside = max(1.0 - math.fsum(first), 0.0) + error
@@ -188,9 +190,9 @@ def _merged(first: tuple[float, ...], second: tuple[float, ...], error: float) -
 
     from quaestor.accounting.loss.finite import FiniteLoss
 
-    p, q = np.array(first), np.array(second)
+    p = np.array(first)
+    logs = np.log(p), np.log(np.array(second))
+    doubt = 2 * error + 2.0**-50 * float(np.max(np.abs(logs[0]) + np.abs(logs[1])))
     # outside the cells there may be losses too: what is inside has this much less weight
     outside = -math.log1p(-min(max(1.0 - math.fsum(first), 0.0) + error, 0.5))
-    return FiniteLoss(
-        np.log(p) - np.log(q), p, blur=2 * error + 2.0**-46, error=4 * error + outside
-    )
+    return FiniteLoss(logs[0] - logs[1], p, blur=doubt, error=4 * error + outside)

@@ -23,9 +23,13 @@ def _check_inner(release: object) -> None:
 
 
 def _single_loss(release: Release) -> Law:
-    """The one loss of a symmetric release; sampling an asymmetric one is not known here."""
+    """The one loss of a symmetric release; sampling others is not known here.
+
+    Of a bracketed release only more and less than its loss are known, and a sample of these would
+    not say which of the two it is.
+    """
     laws = release.losses()
-    if len(laws) != 1 or laws[0].known_by_moments_only:
+    if release.bracketed or len(laws) != 1 or laws[0].known_by_moments_only:
         raise InvalidParameter("release", str(release), "one whose sampled version is known")
     return laws[0]
 
