@@ -60,10 +60,10 @@ $(VENV)/%.stamp: requirements/%.lock pyproject.toml | $(VENV)/bin/python
 # Names, versions and hashes only. Needs uv (pip install uv).
 lock:
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
-	  --extra plot --group build --output-file requirements/demo.lock --quiet
+	  --extra plot --extra curator --group demo --output-file requirements/demo.lock --quiet
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
-	  --extra plot --group test --constraint requirements/demo.lock \
-	  --output-file requirements/test.lock --quiet
+	  --extra plot --extra curator --extra postgres --extra spark --group test \
+	  --constraint requirements/demo.lock --output-file requirements/test.lock --quiet
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
 	  --group benchmark --constraint requirements/test.lock \
 	  --output-file requirements/benchmark.lock --quiet

@@ -1,0 +1,1 @@
+"""Privacy filters: promises that hold when analysts choose everything as they go."""

@@ -1,0 +1,1 @@
+"""The curator: tables stay where they are, analysts ask, a ledger pays, answers carry noise."""

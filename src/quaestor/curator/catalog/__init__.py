@@ -1,0 +1,1 @@
+"""The catalog: what the data owner has declared."""

@@ -1,0 +1,1 @@
+"""The ledger: accounts whose budgets survive crashes, races and clever analysts."""
