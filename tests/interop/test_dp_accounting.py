@@ -15,7 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import quaestor as q
-from quaestor.interop.dp_accounting import QuaestorAccountant, from_dp_event, to_dp_event
+from quaestor.interop.dp_accounting import (
+    QuaestorAccountant,
+    event_from_text,
+    from_dp_event,
+    to_dp_event,
+)
 
 ADD_OR_REMOVE = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = dp_accounting.NeighboringRelation.REPLACE_ONE
@@ -438,6 +443,51 @@ def test_no_promise_comes_back() -> None:
 def test_what_their_events_cannot_say_is_refused(release: Any, relation: Any) -> None:
     with pytest.raises(q.InvalidParameter, match="must be"):
         to_dp_event(release, neighboring_relation=relation)
+
+
+# Events as they are printed.
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dp_accounting.GaussianDpEvent(1.5),
+        dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0)),
+        dp_accounting.SelfComposedDpEvent(dp_accounting.LaplaceDpEvent(2.0), 7),
+        dp_accounting.ComposedDpEvent(
+            [
+                dp_accounting.ZCDpEvent(0.1),
+                dp_accounting.NoOpDpEvent(),
+                dp_accounting.NonPrivateDpEvent(),
+            ]
+        ),
+        dp_accounting.SampledWithoutReplacementDpEvent(100, 5, dp_accounting.GaussianDpEvent(1.0)),
+    ],
+    ids=repr,
+)
+def test_an_event_is_read_back_from_what_it_prints(event: Any) -> None:
+    assert event_from_text(repr(event)) == event
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1 +",
+        "__import__('os').system('true')",
+        "GaussianDpEvent(noise_multiplier=1.0",
+        "GaussianDpEvent(noise=1.0)",
+        "GaussianDpEvent(noise_multiplier='1')",
+        "Gaussian(noise_multiplier=1.0)",
+        "GaussianDpEvent(noise_multiplier=(lambda: 1)())",
+        "(" * 5000,
+        "x" * 200_000,
+    ],
+    ids=range(10),
+)
+def test_anything_else_is_refused_and_never_run(text: str) -> None:
+    with pytest.raises(q.InvalidParameter, match="event must be"):
+        event_from_text(text)
 
 
 # Without dp-accounting.
