@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from quaestor.accounting import releases
-from quaestor.accounting.sketching import check_probability, least_rows, least_weight
+from quaestor.accounting.sketching import check_probability
 from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.base import Mechanism
 from quaestor.mechanisms.graphs import edges_of
 from quaestor.mechanisms.normals import standard_normals
-from quaestor.mechanisms.sketch import SketchAnswer, answered, grid_of, sketch_interval
+from quaestor.mechanisms.sketch import Sketch, SketchAnswer, answered, grid_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from numpy.typing import NDArray
 
-    from quaestor.accounting.bounds import Bounds
     from quaestor.mechanisms.graphs import Edges
 
 __all__ = ["GraphSketch", "SketchedGraph"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphSketch(Mechanism):
+class GraphSketch(Sketch):
     r"""A sketch of ``rows`` rows of a graph's Laplacian, hidden by ``weight``, for cut queries.
 
     The nodes are public, the edges private; neighbours differ in the weight of one edge, by at most
@@ -49,29 +47,7 @@ class GraphSketch(Mechanism):
     (0.05, 0.0999, 11.8)
     """
 
-    rows: int
-    weight: float
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the range of every parameter."""
-        checked = self.loss
-        for name in ("rows", "weight", "sensitivity"):
-            object.__setattr__(self, name, getattr(checked, name))
-
-    @classmethod
-    def for_target(
-        cls, *, epsilon: float, delta: float, eta: float, nu: float, sensitivity: float = 1.0
-    ) -> Self:
-        """The fewest rows for a relative error eta, but with probability nu, and the least weight.
-
-        The sketch is (epsilon, delta)-DP by a certified bound, whatever it is asked afterwards.
-        """
-        rows = least_rows(eta=eta, nu=nu)
-        weight = least_weight(
-            "graph", rows=rows, epsilon=epsilon, delta=delta, sensitivity=sensitivity
-        )
-        return cls(rows=rows, weight=weight, sensitivity=sensitivity)
+    kind: ClassVar[str] = "graph"
 
     @property
     def loss(self) -> releases.GraphSketch:
@@ -79,10 +55,6 @@ class GraphSketch(Mechanism):
         return releases.GraphSketch(
             rows=self.rows, weight=self.weight, sensitivity=self.sensitivity
         )
-
-    def interval(self, *, confidence: float) -> Bounds:
-        """Where the factor lies by which the sketch multiplies a cut, what was added included."""
-        return sketch_interval(rows=self.rows, confidence=confidence)
 
     def release(self, graph: Any, *, nodes: int | None = None) -> SketchedGraph:
         """Draw the sketch of a graph.

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from quaestor.accounting import releases
-from quaestor.accounting.sketching import check_probability, least_rows, least_weight
+from quaestor.accounting.sketching import check_probability
 from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.base import Mechanism
 from quaestor.mechanisms.normals import standard_normals
-from quaestor.mechanisms.sketch import SketchAnswer, answered, grid_of, sketch_interval
+from quaestor.mechanisms.sketch import Sketch, SketchAnswer, answered, grid_of
 from quaestor.mechanisms.undisclosed import Undisclosed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from quaestor.accounting.bounds import Bounds
 
 __all__ = ["MatrixSketch", "SketchedMatrix"]
 
@@ -28,7 +26,7 @@ _BLOCK = 1 << 22  # normal numbers at once, to bound memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixSketch(Mechanism):
+class MatrixSketch(Sketch):
     r"""A sketch of ``rows`` rows of a matrix A, hidden by ``weight``, for :math:`x^TA^TAx`.
 
     The number of rows and columns is public. Neighbours differ in one row of A, by at most
@@ -48,29 +46,7 @@ class MatrixSketch(Mechanism):
     (0.05, 0.0999)
     """
 
-    rows: int
-    weight: float
-    sensitivity: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Check the range of every parameter."""
-        checked = self.loss
-        for name in ("rows", "weight", "sensitivity"):
-            object.__setattr__(self, name, getattr(checked, name))
-
-    @classmethod
-    def for_target(
-        cls, *, epsilon: float, delta: float, eta: float, nu: float, sensitivity: float = 1.0
-    ) -> Self:
-        """The fewest rows for a relative error eta, but with probability nu, and the least weight.
-
-        The sketch is (epsilon, delta)-DP by a certified bound, whatever it is asked afterwards.
-        """
-        rows = least_rows(eta=eta, nu=nu)
-        weight = least_weight(
-            "matrix", rows=rows, epsilon=epsilon, delta=delta, sensitivity=sensitivity
-        )
-        return cls(rows=rows, weight=weight, sensitivity=sensitivity)
+    kind: ClassVar[str] = "matrix"
 
     @property
     def loss(self) -> releases.MatrixSketch:
@@ -78,10 +54,6 @@ class MatrixSketch(Mechanism):
         return releases.MatrixSketch(
             rows=self.rows, weight=self.weight, sensitivity=self.sensitivity
         )
-
-    def interval(self, *, confidence: float) -> Bounds:
-        """Where the factor lies by which the sketch multiplies, what was added included."""
-        return sketch_interval(rows=self.rows, confidence=confidence)
 
     def release(self, matrix: Any) -> SketchedMatrix:
         """Draw the sketch of a matrix, scipy.sparse or dense."""

@@ -15,19 +15,55 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.sketching import relative_error
+from quaestor.accounting.sketching import least_rows, least_weight, relative_error
+from quaestor.mechanisms.base import Mechanism
 from quaestor.mechanisms.tails import check_confidence
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SketchAnswer", "answered", "grid_of", "sketch_interval"]
+__all__ = ["Sketch", "SketchAnswer", "answered", "grid_of", "sketch_interval"]
 
 _FINENESS = 30  # bits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sketch(Mechanism):
+    """A sketch of ``rows`` rows, hidden by ``weight``; it is drawn once and asked often."""
+
+    kind: ClassVar[str]  # as accounting.sketching calls it
+
+    rows: int
+    weight: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the range of every parameter."""
+        checked = self.loss
+        for name in ("rows", "weight", "sensitivity"):
+            object.__setattr__(self, name, getattr(checked, name))
+
+    @classmethod
+    def for_target(
+        cls, *, epsilon: float, delta: float, eta: float, nu: float, sensitivity: float = 1.0
+    ) -> Self:
+        """The fewest rows for a relative error eta, but with probability nu, and the least weight.
+
+        The sketch is (epsilon, delta)-DP by a certified bound, whatever it is asked afterwards.
+        """
+        rows = least_rows(eta=eta, nu=nu)
+        weight = least_weight(
+            cls.kind, rows=rows, epsilon=epsilon, delta=delta, sensitivity=sensitivity
+        )
+        return cls(rows=rows, weight=weight, sensitivity=sensitivity)
+
+    def interval(self, *, confidence: float) -> Bounds:
+        """Where the factor lies by which the sketch multiplies, what was added included."""
+        return sketch_interval(rows=self.rows, confidence=confidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
