@@ -26,7 +26,7 @@ __all__ = ["NAMES", "Step", "named", "random_case", "random_databases"]
 
 Step = tuple[float, float]
 Case = tuple[list[list[Step]], Fact, "Callable[[Vector], bool]"]
-NAMES = "abcde"
+NAMES = "abcdefg"
 
 
 def random_databases(rng: random.Random) -> list[list[Step]]:

@@ -15,12 +15,12 @@ from quaestor.accounting.across.rules import FEW, Cap, Rules, Sides, bits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["by_parts"]
+__all__ = ["by_parts", "connected_parts", "restricted_rules"]
 
 
 def by_parts(question: Question, forest: Forest) -> Found | None:
     """Small groups, each listed for itself; their worst comparisons in all combinations."""
-    parts = _parts(question.rules)
+    parts = connected_parts(question.rules)
     if len(parts) == 1 or max(part.bit_count() for part in parts) > FEW:
         return None
     choices: list[list[Pair]] = []
@@ -44,7 +44,7 @@ def _choices(question: Question, part: int) -> list[Pair] | None:
     inside = replace(
         question,
         databases=_restricted(question.databases, places),
-        rules=_restricted_rules(question.rules, places),
+        rules=restricted_rules(question.rules, places),
     )
     found = every_membership(inside, Forest())
     if found is None:
@@ -67,7 +67,8 @@ def _restricted(databases: Databases, places: Sequence[int]) -> Databases:
     )
 
 
-def _restricted_rules(rules: Rules, places: Sequence[int]) -> Rules:
+def restricted_rules(rules: Rules, places: Sequence[int]) -> Rules:
+    """The rules about some databases alone, with these in their order as the bits."""
     part = sum(1 << i for i in places)
 
     def inside(member: int) -> int:
@@ -84,7 +85,7 @@ def _restricted_rules(rules: Rules, places: Sequence[int]) -> Rules:
     )
 
 
-def _parts(rules: Rules) -> list[int]:
+def connected_parts(rules: Rules) -> list[int]:
     """Groups of databases that no fact connects with others."""
     parts: list[int] = []
     facts = [cap.mask for cap in rules.caps]

@@ -29,6 +29,16 @@ class Meter(ABC):
     limit: Fraction
     """How much there is in all."""
 
+    @property
+    def key(self) -> str:
+        """What tells this meter's totals from those of others; the limit has no part in it."""
+        return self.name
+
+    @property
+    def words(self) -> str:
+        """What it counts, as half a sentence."""
+        return self.name
+
     @abstractmethod
     def cost_of_one(self, release: Release) -> Fraction | None:
         """What one release (never a repeated one) uses; None if no amount would do."""

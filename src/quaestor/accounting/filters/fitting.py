@@ -1,0 +1,138 @@
+"""What would still fit: how often the same release, and the strongest weaker version of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+from quaestor.accounting.releases import (
+    ApproxDP,
+    BoundedRange,
+    DiscreteGaussian,
+    ExponentialMechanism,
+    Gaussian,
+    GaussianDP,
+    Geometric,
+    Laplace,
+    PureDP,
+    RandomizedResponse,
+    Release,
+    Repeated,
+    Staircase,
+    ZeroConcentratedDP,
+)
+from quaestor.accounting.releases.base import LARGEST_COUNT
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from fractions import Fraction
+
+    from quaestor.accounting.filters.base import Filter
+    from quaestor.accounting.filters.meter import Meter
+
+__all__ = ["fitting_version", "remaining_count"]
+
+_DIGITS = 6
+_WEAKEST = 2.0**-60  # of the strength that was asked for
+_STEPS = 48
+
+
+def remaining_count(
+    filter_: Filter, totals: Mapping[Meter, Fraction | None], release: Release
+) -> int:
+    """How many more times the release fits after a history with these totals.
+
+    ``LARGEST_COUNT`` if it costs nothing. A repeated release counts as a whole.
+
+    >>> from fractions import Fraction
+    >>> from quaestor.accounting.filters.basic import basic_filter
+    >>> one = basic_filter(epsilon=1.0, delta=0.0)
+    >>> remaining_count(one, dict.fromkeys(one.meters, Fraction(0)), PureDP(epsilon=0.1))
+    9
+    """
+
+    def times(meter: Meter) -> int:
+        total, cost = totals[meter], meter.cost([release])
+        if total is None or cost is None or total > meter.limit:
+            return 0
+        return LARGEST_COUNT if cost == 0 else int((meter.limit - total) // cost)
+
+    counts = [*map(times, filter_.every)]
+    if filter_.some:
+        counts.append(max(map(times, filter_.some)))
+    return min(*counts, LARGEST_COUNT)
+
+
+class _Strength(NamedTuple):
+    """The parameter that says how much a kind of release tells: more of it tells more, or less."""
+
+    field: str
+    more_tells_more: bool
+
+
+def _strength(release: Release) -> _Strength | None:  # noqa: PLR0911  # a case for each kind
+    match release:
+        case PureDP() | ApproxDP() | Staircase() | RandomizedResponse():
+            return _Strength("epsilon", more_tells_more=True)
+        case BoundedRange() | ExponentialMechanism():
+            return _Strength("epsilon", more_tells_more=True)
+        case ZeroConcentratedDP():
+            return _Strength("rho", more_tells_more=True)
+        case GaussianDP():
+            return _Strength("mu", more_tells_more=True)
+        case Gaussian() | DiscreteGaussian():
+            return _Strength("sigma", more_tells_more=False)
+        case Laplace() | Geometric():
+            return _Strength("scale", more_tells_more=False)
+        case _:
+            return None
+
+
+def fitting_version(release: Release, fits: Callable[[Release], bool]) -> Release | None:
+    """The strongest version of a release that fits: less epsilon, or more noise, else the same.
+
+    ``fits`` must say yes to weaker versions of what it says yes to. The parameter has at most six
+    digits, on the safe side, and the version that is returned was asked about and fits. None where
+    no version does, or where the kind has no single strength. A count stays as it is.
+
+    >>> print(fitting_version(PureDP(epsilon=1.0), lambda some: some.epsilon < 1 / 3))
+    PureDP(epsilon=0.333333)
+    """
+    if isinstance(release, Repeated):
+        count = release.count
+        found = fitting_version(release.release, lambda one: fits(one * count))
+        return None if found is None else found * count
+    strength = _strength(release)
+    if strength is None:
+        return None
+    if fits(release):
+        return release
+    return _searched(release, strength, fits)
+
+
+def _searched(
+    release: Release, strength: _Strength, fits: Callable[[Release], bool]
+) -> Release | None:
+    asked = float(getattr(release, strength.field))
+    sign = 1 if strength.more_tells_more else -1
+
+    def version(value: float) -> Release | None:
+        try:
+            made: Release = replace(release, **{strength.field: value})  # type: ignore[type-var]
+        except InvalidParameter:
+            return None  # beyond what this kind can describe
+        return made if fits(made) else None
+
+    low, high = math.log(_WEAKEST), 0.0  # logarithms of the share of the strength
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if version(asked * math.exp(sign * middle)) is None:
+            high = middle
+        else:
+            low = middle
+    value = Decimal(asked * math.exp(sign * low))
+    context = Context(prec=_DIGITS, rounding=ROUND_FLOOR if sign > 0 else ROUND_CEILING)
+    return version(float(context.create_decimal(value)))

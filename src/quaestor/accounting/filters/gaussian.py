@@ -1,0 +1,140 @@
+r"""The filter of Gaussian privacy: squares of mu add up.
+
+What mu the releases have: Gaussian noise its own; an epsilon-DP release :math:`2\Phi^{-1}(e^
+\varepsilon/(1+e^\varepsilon)) = 2\sqrt2\operatorname{erf}^{-1}(\tanh(\varepsilon/2))`, for its
+trade-off is at worst two straight lines that meet at :math:`a = 1/(1+e^\varepsilon)`, and a convex
+curve through (or below) their ends and that corner lies below them; a sample no more than the
+whole. Discrete Gaussian noise has no exact mu, nor have moments alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+from flint import arb
+
+from quaestor.accounting.balls import outward, rational, refined
+from quaestor.accounting.filters.base import Filter, check_target, slack_of
+from quaestor.accounting.filters.basic import with_reserve
+from quaestor.accounting.filters.meter import Meter
+from quaestor.accounting.filters.pure import CACHED, pure_loss
+from quaestor.accounting.filters.rounding import at_least, ball_at_least
+from quaestor.accounting.releases import (
+    Gaussian,
+    GaussianDP,
+    PoissonSampled,
+    SampledWithoutReplacement,
+)
+
+if TYPE_CHECKING:
+    from quaestor.accounting.releases import Release
+
+__all__ = ["GaussianMeter", "gaussian_filter", "squared_mu_of"]
+
+_LARGEST_EPSILON = 1400  # of which the corner is a number that balls can tell from 0
+
+
+@lru_cache(maxsize=CACHED)
+def squared_mu_of(release: Release) -> Fraction | None:
+    """The square of a mu with which the release is Gaussian-DP, rounded up; None if none is known.
+
+    >>> squared_mu_of(GaussianDP(mu=0.5))
+    Fraction(1, 4)
+    """
+    match release:
+        case Gaussian():
+            return at_least((Fraction(release.sensitivity) / Fraction(release.sigma)) ** 2)
+        case GaussianDP():
+            return at_least(Fraction(release.mu) ** 2)
+        case PoissonSampled() | SampledWithoutReplacement():
+            whole = squared_mu_of(release.release) if _tells_nothing(release.release) else None
+            costs = [cost for cost in (whole, _of_epsilon(release)) if cost is not None]
+            return min(costs, default=None)
+        case _:
+            return _of_epsilon(release)
+
+
+def _tells_nothing(release: Release) -> bool:
+    return pure_loss(release).delta == 0
+
+
+def _of_epsilon(release: Release) -> Fraction | None:
+    epsilon = pure_loss(release).epsilon
+    if epsilon is None or epsilon > _LARGEST_EPSILON:
+        return None
+    if epsilon == 0:
+        return Fraction(0)
+    return ball_at_least(lambda _: 8 * (rational(epsilon) / 2).tanh().erfinv() ** 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianMeter(Meter):
+    """Adds squares of mu up."""
+
+    name: ClassVar[str] = "mu squared"
+    limit: Fraction
+
+    @property
+    def words(self) -> str:
+        """What it counts."""
+        return "the sum of the squares of the mus of Gaussian privacy"
+
+    def cost_of_one(self, release: Release) -> Fraction | None:
+        """The square of the release's mu, rounded up."""
+        return squared_mu_of(release)
+
+
+def gaussian_filter(*, epsilon: float, delta: float, reserved: float = 0.0) -> Filter:
+    r"""Squares of mu add up, with no loss at all: nothing is better for Gaussian noise.
+
+    Theorem:
+        :math:`\sum\mu_i^2 \le \mu^2` [Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023], with
+        the largest :math:`\mu` whose Gaussian has a delta of at most the slack at epsilon.
+        *Proof.* Let :math:`Y_t = \theta t + W_t` be Brownian motion with drift 0 or 1, by the
+        world. Read off the increment of the next :math:`\mu_i^2` units of time whenever a release
+        of :math:`\mu_i` is asked for, chosen by what was read before: given that, it is
+        :math:`N(\theta\mu_i^2, \mu_i^2)`, which is Gaussian noise with :math:`\mu_i`, and the
+        release is a post-processing of it [Blackwell]. So everything is a post-processing of the
+        path up to time :math:`\mu^2`, of which :math:`Y_{\mu^2}` tells all that there is to tell
+        about the world.
+    """
+    target = check_target(epsilon=epsilon, delta=delta)
+    slack = slack_of(delta=target.delta, reserved=reserved)
+    mu = _largest_mu(target.epsilon, slack)
+    return with_reserve(
+        "gdp",
+        epsilon=target.epsilon,
+        delta=target.delta,
+        reserved=reserved,
+        meters=(GaussianMeter(limit=Fraction(mu) ** 2),),
+    )
+
+
+@lru_cache(maxsize=64)
+def _largest_mu(epsilon: float, slack: Fraction) -> float:
+    """A float with a certified delta of at most the slack, and next to it none."""
+    low, high = 0.0, 1.0
+    while high < 1e6 and _fits(high, epsilon, slack):
+        low, high = high, 2 * high
+    while (high - low) > 2.0**-50 * high:
+        middle = (low + high) / 2
+        if _fits(middle, epsilon, slack):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _fits(mu: float, epsilon: float, slack: Fraction) -> bool:
+    if mu == 0.0:
+        return True
+    return Fraction(outward(refined(lambda _: _delta(arb(mu), arb(epsilon)))).upper) <= slack
+
+
+def _delta(mu: arb, epsilon: arb) -> arb:
+    root = arb(2).sqrt()
+    near, far = (epsilon / mu - mu / 2) / root, (epsilon / mu + mu / 2) / root
+    return (near.erfc() - epsilon.exp() * far.erfc()) / 2
