@@ -63,14 +63,17 @@ from quaestor.accounting.releases.codec import release_from_json
 from quaestor.accounting.tradeoff import Tradeoff, Vertex
 from quaestor.errors import (
     ContradictoryFacts,
+    InvalidCatalog,
     InvalidExpression,
     InvalidParameter,
     InvalidPlan,
+    MissingAddress,
     MissingExtra,
     QuaestorError,
     TargetOutOfReach,
     TheoremDoesNotApply,
     UnknownDatabase,
+    UnreadableTable,
 )
 
 __all__ = [
@@ -97,11 +100,13 @@ __all__ = [
     "HypothesisGuarantee",
     "Implies",
     "IndependentPrior",
+    "InvalidCatalog",
     "InvalidExpression",
     "InvalidParameter",
     "InvalidPlan",
     "Laplace",
     "MatrixSketch",
+    "MissingAddress",
     "MissingExtra",
     "MixturePrior",
     "PointPrior",
@@ -121,6 +126,7 @@ __all__ = [
     "Tradeoff",
     "UniformPrior",
     "UnknownDatabase",
+    "UnreadableTable",
     "Vectors",
     "Vertex",
     "WorstMemberships",

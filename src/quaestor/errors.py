@@ -7,7 +7,10 @@
     │   ├── InvalidExpression     a release expression that does not parse
     │   ├── UnknownDatabase       a fact or a prior names a database that there is not
     │   ├── ContradictoryFacts    facts about membership that nobody can fulfil
-    │   └── InvalidPlan           a plan file that does not say what it should
+    │   ├── InvalidPlan           a plan file that does not say what it should
+    │   ├── InvalidCatalog        a catalog file that does not say what it should
+    │   ├── UnreadableTable       a table whose columns cannot be read where it is said to be
+    │   └── MissingAddress        an environment variable that should hold an address is not set
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
     └── MissingExtra              an optional dependency is needed and not installed
@@ -22,14 +25,17 @@ from typing import Any, ClassVar
 
 __all__ = [
     "ContradictoryFacts",
+    "InvalidCatalog",
     "InvalidExpression",
     "InvalidParameter",
     "InvalidPlan",
+    "MissingAddress",
     "MissingExtra",
     "QuaestorError",
     "TargetOutOfReach",
     "TheoremDoesNotApply",
     "UnknownDatabase",
+    "UnreadableTable",
 ]
 
 _LONGEST_VALUE_SHOWN = 80
@@ -152,6 +158,61 @@ class InvalidPlan(InvalidParameter):
     def fields(self) -> dict[str, Any]:
         """Where in the plan, and what is wrong there."""
         return {"place": self.place, "problem": self.problem}
+
+
+class InvalidCatalog(InvalidParameter):
+    """A catalog file does not say what it should; ``line`` (from 1) says where, if known."""
+
+    code = "invalid_catalog"
+
+    def __init__(self, *, file: str, line: int | None, problem: str, remedy: str) -> None:
+        where = file if line is None else f"{file}, line {line}"
+        ValueError.__init__(self, f"{where}: {problem}; {remedy}")
+        self.field, self.value, self.valid = "catalog", file, "a catalog file"
+        self.file, self.line, self.problem, self.remedy = file, line, problem, remedy
+
+    def fields(self) -> dict[str, Any]:
+        """Where in which file, what is wrong there, and what to write instead."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "problem": self.problem,
+            "remedy": self.remedy,
+        }
+
+
+class UnreadableTable(InvalidParameter):
+    """The columns of a table cannot be read; what an engine said of its rows is not repeated."""
+
+    code = "unreadable_table"
+
+    def __init__(self, *, place: str, problem: str, remedy: str) -> None:
+        ValueError.__init__(self, f"{place}: {problem}; {remedy}")
+        self.field, self.value, self.valid = "table", place, "a table that can be read"
+        self.place, self.problem, self.remedy = place, problem, remedy
+
+    def fields(self) -> dict[str, Any]:
+        """Which table, what is wrong with it, and what to do."""
+        return {"place": self.place, "problem": self.problem, "remedy": self.remedy}
+
+
+class MissingAddress(InvalidParameter):
+    """An environment variable that should hold the address of a server is not set."""
+
+    code = "missing_address"
+
+    def __init__(self, environment: str) -> None:
+        ValueError.__init__(
+            self,
+            f"the environment variable {environment} is not set: "
+            f"run  export {environment}=postgresql://user:password@host/database",
+        )
+        self.field, self.value, self.valid = "environment", environment, "a variable that is set"
+        self.environment = environment
+
+    def fields(self) -> dict[str, Any]:
+        """The variable; what it holds is never shown."""
+        return {"environment": self.environment}
 
 
 class TheoremDoesNotApply(QuaestorError):

@@ -15,14 +15,17 @@ from quaestor.accounting import theorems
 from quaestor.accounting.releases import RELEASES
 from quaestor.errors import (
     ContradictoryFacts,
+    InvalidCatalog,
     InvalidExpression,
     InvalidParameter,
     InvalidPlan,
+    MissingAddress,
     MissingExtra,
     QuaestorError,
     TargetOutOfReach,
     TheoremDoesNotApply,
     UnknownDatabase,
+    UnreadableTable,
 )
 
 HEAVY = ("scipy", "matplotlib", "numpy", "rich", "typer", "click", "mpmath", "dp_accounting")
@@ -38,6 +41,9 @@ EXAMPLES: list[QuaestorError] = [
     UnknownDatabase("nroth", near="north", known=2),
     ContradictoryFacts("All(ExactlyOne(), AtMost(0))"),
     InvalidPlan("fact 1", "m must be a whole number"),
+    InvalidCatalog(file="quaestor.toml", line=3, problem="no rows", remedy="write  rows = 20"),
+    UnreadableTable(place="visits.parquet", problem="no such file", remedy="correct the name"),
+    MissingAddress("CLINIC_DATABASE"),
     TheoremDoesNotApply("needs equal releases"),
     TargetOutOfReach("no value meets the target"),
     MissingExtra("matplotlib", extra="plot", purpose="drawing"),

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import quaestor
-from quaestor.cli import accounting, across, audit, demo, region, release, variance
+from quaestor.cli import accounting, across, audit, catalog, demo, region, release, variance
 from quaestor.errors import InvalidParameter, QuaestorError
 
 __all__ = ["app", "main"]
@@ -46,6 +46,8 @@ app.command("variance")(variance.variance)
 app.command("release")(release.release)
 app.command("audit")(audit.audit)
 app.command("region")(region.region)
+app.command("init")(catalog.init)
+app.add_typer(catalog.dataset, name="dataset")
 app.command("demo")(demo.demo)
 
 

@@ -1,1 +1,37 @@
 """The catalog: what the data owner has declared."""
+
+from __future__ import annotations
+
+from quaestor.curator.catalog.model import (
+    AccountPlan,
+    Catalog,
+    ColumnFacts,
+    DashboardQuery,
+    Source,
+    Table,
+)
+from quaestor.curator.catalog.reading import (
+    CATALOG,
+    catalog_from_toml,
+    find_catalog,
+    read_catalog,
+)
+from quaestor.curator.catalog.schemas import columns_of
+from quaestor.curator.catalog.writing import add_table, table_to_toml, write_starter
+
+__all__ = [
+    "CATALOG",
+    "AccountPlan",
+    "Catalog",
+    "ColumnFacts",
+    "DashboardQuery",
+    "Source",
+    "Table",
+    "add_table",
+    "catalog_from_toml",
+    "columns_of",
+    "find_catalog",
+    "read_catalog",
+    "table_to_toml",
+    "write_starter",
+]

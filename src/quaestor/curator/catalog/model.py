@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from quaestor.errors import MissingAddress
 
 if TYPE_CHECKING:
     from quaestor.accounting.across.facts import Fact
     from quaestor.curator.expressions import Kind, Value
     from quaestor.curator.query import Contribution
 
-__all__ = ["AccountPlan", "Catalog", "ColumnFacts", "Source", "Table"]
+__all__ = [
+    "AccountPlan",
+    "Catalog",
+    "ColumnFacts",
+    "DashboardQuery",
+    "Source",
+    "Table",
+    "address_in",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFacts:
-    """What is publicly known of a column. Nothing here is looked up in the data."""
+    """What is publicly known of a column. Nothing here is looked up in the data.
+
+    A number column has all of ``low``, ``high`` and ``granularity``, or none of them; the bounds
+    are whole multiples of the granularity, at most 2**24 of it from zero. ``None`` among the keys
+    stands for rows without a value.
+    """
 
     name: str
     kind: Kind
@@ -30,7 +47,8 @@ class Source:
     """Where a table lives: an engine, how to reach it, and the table or files there.
 
     ``connection`` is a DuckDB file, the *name* of an environment variable that holds the address
-    of a PostgreSQL server, or a Spark master (``local[2]``, ``spark://...``, ``sc://...``).
+    of a PostgreSQL server, or a Spark master (``local[2]``, ``spark://...``, ``sc://...``). Files
+    are named as in the catalog: relative ones are in the catalog's folder.
     """
 
     engine: Literal["duckdb", "postgres", "spark"]
@@ -62,8 +80,24 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DashboardQuery:
+    """A query of a dashboard, and what its answer may cost: an epsilon, or a rho."""
+
+    sql: str
+    epsilon: float | None = None
+    rho: float | None = None
+    delta: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountPlan:
-    """An account as the catalog describes it; the ledger keeps what became of it."""
+    """An account as the catalog describes it; the ledger keeps what became of it.
+
+    ``expected`` are release expressions, for the policy ``open``; ``plan`` are release expressions
+    by dataset, for ``planned``; ``queries`` are for ``dashboard``. Each share is an analyst, an
+    epsilon and a delta; the analyst ``*`` is everybody who is not named. ``beside`` says that
+    another account pays for the same people, and that their losses add up.
+    """
 
     name: str
     epsilon: float
@@ -72,6 +106,9 @@ class AccountPlan:
     policy: str = "open"
     expected: tuple[str, ...] = ()
     shares: tuple[tuple[str, float, float], ...] = ()
+    plan: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    queries: tuple[DashboardQuery, ...] = ()
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +117,41 @@ class Catalog:
 
     tables: tuple[Table, ...]
     ledger: str
+    """A file, in the catalog's folder unless absolute; empty if there is a variable instead."""
     accounts: tuple[AccountPlan, ...] = ()
     membership: Fact | None = None
     neighbours: str = "add_remove"
     folder: str = field(default=".", compare=False)
+    ledger_environment: str | None = None
+    """The environment variable that holds the address of a PostgreSQL ledger."""
 
     def table(self, name: str) -> Table | None:
         """A table by its name, whatever its case."""
         return next((t for t in self.tables if t.name.lower() == name.lower()), None)
+
+    def account(self, name: str) -> AccountPlan | None:
+        """An account by its name."""
+        return next((account for account in self.accounts if account.name == name), None)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The datasets of the private tables, each once, in the order of the file."""
+        return tuple(dict.fromkeys(t.dataset for t in self.tables if t.dataset is not None))
+
+    def ledger_address(self) -> str:
+        """Where the ledger is: the path of a file, or the address that the environment holds."""
+        if self.ledger_environment is not None:
+            return address_in(self.ledger_environment)
+        return str(Path(self.folder) / self.ledger)
+
+
+def address_in(environment: str) -> str:
+    """The address that an environment variable holds; it is never shown.
+
+    Raises:
+        MissingAddress: the variable is not set.
+    """
+    address = os.environ.get(environment, "")
+    if not address:
+        raise MissingAddress(environment)
+    return address

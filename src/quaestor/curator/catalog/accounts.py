@@ -1,0 +1,191 @@
+"""The accounts of the catalog: how much may be lost, of which datasets, and by which policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quaestor.accounting.expressions import parse_releases
+from quaestor.accounting.releases.base import LARGEST_EPSILON
+from quaestor.curator.catalog.model import AccountPlan, DashboardQuery
+from quaestor.curator.catalog.sections import nearest, shown
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quaestor.curator.catalog.sections import Section
+
+__all__ = ["POLICIES", "read_accounts"]
+
+POLICIES = ("open", "planned", "dashboard")
+_KEYS = ("epsilon", "delta", "datasets", "policy", "expected", "plan", "queries", "shares")
+_OF_POLICY = {"open": "expected", "planned": "plan", "dashboard": "queries"}
+_LONGEST_SQL = 20_000
+_HEADER = "write  [accounts.research]  and what belongs to the account below it"
+_EPSILON = "write  epsilon = 1.0"
+_DELTA = "write  delta = 1e-6,  well below one over the number of people"
+_RELEASE = 'releases are written as  "Laplace(scale=50) * 12"'
+_QUERY = 'write  queries = [{ sql = "SELECT COUNT(*) FROM visits", epsilon = 0.1 }]'
+
+
+def read_accounts(document: Section, datasets: tuple[str, ...]) -> tuple[AccountPlan, ...]:
+    """Every account under ``[accounts]``."""
+    accounts = document.section("accounts", title="", remedy=_HEADER)
+    read: list[AccountPlan] = []
+    for name, section in accounts.sections(kind="account", remedy=_HEADER):
+        if not name.strip() or not name.isprintable() or len(name) > 100:
+            problem = f"{shown(name)} cannot be the name of an account"
+            raise accounts.wrong(name, problem, "take up to 100 characters that can be printed")
+        account = _account(section, name, datasets)
+        if not account.beside:
+            _refuse_second(section, account, read)
+        read.append(account)
+    return tuple(read)
+
+
+def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan:
+    section.only(*_KEYS, "beside")
+    policy = section.choice("policy", POLICIES, remedy=f"policies are {', '.join(POLICIES)}")
+    policy = policy or "open"
+    for other, key in _OF_POLICY.items():
+        if other != policy and key in section.values:
+            problem = f"{key} is for the policy {other}, and this account is {policy}"
+            raise section.wrong(key, problem, f'write  policy = "{other}"  or take {key} away')
+    epsilon, delta = _epsilon(section), _delta(section)
+    datasets = _datasets(section, known)
+    return AccountPlan(
+        name=name,
+        epsilon=epsilon,
+        delta=delta,
+        datasets=datasets,
+        policy=policy,
+        expected=_releases(section, "expected"),
+        shares=_shares(section, epsilon=epsilon, delta=delta),
+        plan=_plan(section, datasets) if policy == "planned" else (),
+        queries=_queries(section) if policy == "dashboard" else (),
+        beside=section.truth("beside", remedy="write  beside = true  if losses may add up"),
+    )
+
+
+def _epsilon(section: Section, key: str = "epsilon") -> float:
+    valid = f"a number above 0, at most {LARGEST_EPSILON:.0f}"
+    remedy = _EPSILON.replace("epsilon", key)
+    value = section.number(key, valid=valid, remedy=remedy)
+    if value is None:
+        raise section.wrong(None, f"{key} is missing", remedy)
+    if not 0.0 < value <= LARGEST_EPSILON:
+        raise section.wrong(key, f"{key} must be {valid}, not {value!r}", remedy)
+    return value
+
+
+def _delta(section: Section, *, default: float | None = None) -> float:
+    valid = "a number from 0, below 1"
+    value = section.number("delta", valid=valid, remedy=_DELTA)
+    if value is None and default is None:
+        raise section.wrong(None, "delta is missing", _DELTA)
+    delta = default if value is None else value
+    if delta is None or not 0.0 <= delta < 1.0:
+        raise section.wrong("delta", f"delta must be {valid}, not {delta!r}", _DELTA)
+    return delta
+
+
+def _datasets(section: Section, known: tuple[str, ...]) -> tuple[str, ...]:
+    example = f'write  datasets = ["{known[0] if known else "visits"}"]'
+    if "datasets" not in section.values:
+        if len(known) == 1:
+            return known
+        raise section.wrong(None, "it is not said of which datasets", example)
+    datasets = section.texts("datasets", remedy=example)
+    if not datasets or len(set(datasets)) < len(datasets):
+        raise section.wrong("datasets", "datasets must be one or more, each once", example)
+    for dataset in datasets:
+        _check_dataset(section, "datasets", dataset, known)
+    return datasets
+
+
+def _check_dataset(section: Section, key: str, dataset: str, known: tuple[str, ...]) -> None:
+    if dataset not in known:
+        near = nearest(dataset, known)
+        remedy = f"did you mean {near!r}?" if near else "declare a table of it, or correct the name"
+        raise section.wrong(key, f"no private table is of the dataset {shown(dataset)}", remedy)
+
+
+def _releases(section: Section, key: str) -> tuple[str, ...]:
+    texts = section.texts(key, remedy=_RELEASE)
+    for text in texts:
+        try:
+            parse_releases(text)
+        except InvalidParameter as problem:
+            words = f"in {key}: {problem}"
+            raise section.wrong(key, words, _RELEASE) from None
+    return texts
+
+
+def _plan(section: Section, datasets: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    remedy = 'write  plan = ["Laplace(scale=50) * 12"]  or, of several datasets,  plan.NAME = [...]'
+    given = section.values.get("plan")
+    if given is None:
+        raise section.wrong(None, "a planned account needs a plan", remedy)
+    if not isinstance(given, dict):
+        releases = _releases(section, "plan")
+        if not releases or len(datasets) > 1:
+            raise section.wrong("plan", "the plan must name releases for each dataset", remedy)
+        return ((datasets[0], releases),)
+    plan = section.section("plan", title=f"{section.title}, plan", remedy=remedy)
+    if not plan.values:
+        raise section.wrong("plan", "the plan must name releases for each dataset", remedy)
+    for dataset in plan.values:
+        _check_dataset(plan, dataset, dataset, datasets)
+    return tuple((dataset, _releases(plan, dataset)) for dataset in plan.values)
+
+
+def _queries(section: Section) -> tuple[DashboardQuery, ...]:
+    entries = section.entries("queries", kind="query", remedy=_QUERY)
+    if not entries:
+        key = "queries" if "queries" in section.values else None
+        raise section.wrong(key, "a dashboard needs its queries", _QUERY)
+    return tuple(map(_query, entries))
+
+
+def _query(entry: Section) -> DashboardQuery:
+    entry.only("sql", "epsilon", "rho", "delta")
+    sql = entry.values.get("sql")
+    if not isinstance(sql, str) or not sql.strip() or len(sql) > _LONGEST_SQL:
+        problem = f"sql must be a text of up to {_LONGEST_SQL} characters"
+        raise entry.wrong("sql" if "sql" in entry.values else None, problem, _QUERY)
+    if ("epsilon" in entry.values) == ("rho" in entry.values):
+        raise entry.wrong(None, "either epsilon or rho says what it may cost", _QUERY)
+    return DashboardQuery(
+        sql=sql,
+        epsilon=_epsilon(entry) if "epsilon" in entry.values else None,
+        rho=_epsilon(entry, "rho") if "rho" in entry.values else None,
+        delta=_delta(entry, default=0.0),
+    )
+
+
+def _shares(
+    section: Section, *, epsilon: float, delta: float
+) -> tuple[tuple[str, float, float], ...]:
+    remedy = 'write  "ada" = { epsilon = 0.5, delta = 5e-7 }  under  [accounts.NAME.shares]'
+    shares = section.section("shares", title=f"{section.title}, shares", remedy=remedy)
+    read: list[tuple[str, float, float]] = []
+    for analyst, share in shares.sections(kind=f"{section.title}, share of", remedy=remedy):
+        share.only("epsilon", "delta")
+        if not analyst.strip() or not analyst.isprintable() or len(analyst) > 100:
+            problem = f"{shown(analyst)} cannot be the name of an analyst"
+            raise shares.wrong(analyst, problem, "take up to 100 characters that can be printed")
+        own = _epsilon(share), _delta(share, default=0.0)
+        if own[0] > epsilon or own[1] > delta:
+            problem = "a share cannot be more than the whole account"
+            raise share.wrong(None, problem, f"stay within epsilon {epsilon!r} and delta {delta!r}")
+        read.append((analyst, *own))
+    return tuple(read)
+
+
+def _refuse_second(section: Section, account: AccountPlan, others: list[AccountPlan]) -> None:
+    for other in others:
+        both = [dataset for dataset in account.datasets if dataset in other.datasets]
+        if both:
+            problem = f"the account {other.name!r} already pays for the dataset {both[0]!r}"
+            remedy = (
+                "people in it would lose the sum of both: write  beside = true  if that is meant"
+            )
+            raise section.wrong("datasets", problem, remedy)

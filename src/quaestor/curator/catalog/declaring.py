@@ -1,0 +1,119 @@
+"""Declaring a table from its schema and a few facts: what ``quaestor dataset add`` does."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from quaestor.curator.catalog.columns import KINDS
+from quaestor.curator.catalog.model import ColumnFacts
+from quaestor.curator.catalog.names import is_column_name
+from quaestor.curator.catalog.sections import nearest
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from quaestor.curator.catalog.model import Table
+    from quaestor.curator.expressions import Kind, Value
+
+__all__ = ["Facts", "declared_columns", "missing_facts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Public facts by column, as somebody typed them."""
+
+    bounds: Mapping[str, str]
+    keys: Mapping[str, str]
+    granularity: Mapping[str, str]
+    kinds: Mapping[str, str]
+
+
+def declared_columns(
+    schema: Sequence[tuple[str, Kind | None]], facts: Facts
+) -> tuple[tuple[ColumnFacts, ...], tuple[str, ...]]:
+    """The columns that can be declared, with their facts, and the names of those left out."""
+    names = [name for name, _ in schema]
+    for option, given in (
+        ("bounds", facts.bounds),
+        ("keys", facts.keys),
+        ("granularity", facts.granularity),
+        ("kind", facts.kinds),
+    ):
+        for name in given:
+            if name not in names:
+                near = nearest(name, names)
+                hint = f" (did you mean {near!r}?)" if near else ""
+                raise InvalidParameter(option, name, f"about a column of the table{hint}")
+    kinds = {
+        name: _kind(name, kind, facts) if is_column_name(name) else None for name, kind in schema
+    }
+    columns = tuple(_column(name, kind, facts) for name, kind in kinds.items() if kind is not None)
+    return columns, tuple(name for name, kind in kinds.items() if kind is None)
+
+
+def _kind(name: str, found: Kind | None, facts: Facts) -> Kind | None:
+    chosen = facts.kinds.get(name)
+    if chosen is not None and chosen not in KINDS:
+        raise InvalidParameter("kind", chosen, f"one of {', '.join(KINDS)}")
+    if chosen is None and found == "text" and name in facts.bounds:
+        # text with bounds is a number in a CSV file, whose columns have no types
+        whole = all(part.strip().lstrip("+-").isdigit() for part in facts.bounds[name].split(":"))
+        return "integer" if whole else "real"
+    return cast("Kind | None", chosen) or found
+
+
+def _column(name: str, kind: Kind, facts: Facts) -> ColumnFacts:
+    low = high = granularity = None
+    if name in facts.bounds:
+        ends = facts.bounds[name].split(":")
+        if len(ends) != 2:
+            valid = "two numbers, such as 0:120"
+            raise InvalidParameter(f"bounds of {name}", facts.bounds[name], valid)
+        low, high = (_number(f"bounds of {name}", end) for end in ends)
+    if name in facts.granularity:
+        granularity = _number(f"granularity of {name}", facts.granularity[name])
+    keys = None if name not in facts.keys else _keys(name, facts.keys[name], kind)
+    return ColumnFacts(name=name, kind=kind, low=low, high=high, granularity=granularity, keys=keys)
+
+
+def _number(field: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidParameter(field, text, "a number") from None
+
+
+def _keys(name: str, text: str, kind: Kind) -> tuple[Value, ...]:
+    return tuple(_key(f"keys of {name}", part.strip(), kind) for part in text.split(","))
+
+
+def _key(field: str, text: str, kind: Kind) -> Value:
+    truths: dict[str, Any] = {"true": True, "false": False}
+    try:
+        if kind == "integer":
+            return int(text)
+        if kind == "real":
+            return float(text)
+        if kind == "date":
+            return dt.date.fromisoformat(text).isoformat()
+        return truths[text.lower()] if kind == "boolean" else text
+    except (KeyError, ValueError):
+        raise InvalidParameter(field, text, f"of kind {kind}") from None
+
+
+def missing_facts(table: Table) -> list[tuple[str, str]]:
+    """For which questions facts are missing, by column; nothing for the unit."""
+    missing: list[tuple[str, str]] = []
+    for column in table.columns:
+        if column.name == table.unit or not table.private:
+            continue
+        if column.kind in {"integer", "real"} and column.low is None:
+            lacking = "SUM, AVG, VARIANCE, MEDIAN need bounds (low and high)"
+            missing.append((column.name, lacking))
+        elif column.kind in {"text", "date"} and column.keys is None:
+            lacking = "GROUP BY without keys shows only groups of enough people, at a cost in delta"
+            missing.append((column.name, lacking))
+    return missing

@@ -1,0 +1,154 @@
+"""Reading ``quaestor.toml``: every error says in which line, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from quaestor.curator.catalog.accounts import read_accounts
+from quaestor.curator.catalog.credentials import refuse_credentials
+from quaestor.curator.catalog.lines import lines_of
+from quaestor.curator.catalog.membership import read_membership
+from quaestor.curator.catalog.model import Catalog
+from quaestor.curator.catalog.sections import Page, Section
+from quaestor.curator.catalog.sources import check_environment
+from quaestor.curator.catalog.tables import read_tables
+from quaestor.errors import InvalidCatalog
+
+__all__ = ["CATALOG", "catalog_from_toml", "find_catalog", "read_catalog", "read_text"]
+
+CATALOG = "quaestor.toml"
+_DEFAULT_LEDGER = "ledger.db"
+_LARGEST = 32 * 1024 * 1024
+_LEDGER = 'write  ledger = "ledger.db"  or  ledger = { environment = "LEDGER_DATABASE" }'
+
+
+def find_catalog(start: Path | str = ".") -> Path:
+    """The nearest ``quaestor.toml``, in this folder or above it.
+
+    Raises:
+        InvalidCatalog: there is none.
+    """
+    folder = Path(start).resolve()
+    for candidate in (folder, *folder.parents):
+        if (candidate / CATALOG).is_file():
+            return candidate / CATALOG
+    raise InvalidCatalog(
+        file=CATALOG,
+        line=None,
+        problem=f"there is none in {folder}, nor in a folder above it",
+        remedy="run  quaestor init  to write one",
+    )
+
+
+def read_catalog(path: Path | str) -> Catalog:
+    """Read a catalog file, or the one in a folder.
+
+    Raises:
+        InvalidCatalog: it cannot be read, or does not say what it should.
+    """
+    path = Path(path)
+    path = path / CATALOG if path.is_dir() else path
+    return catalog_from_toml(read_text(path), file=str(path), folder=str(path.parent))
+
+
+def read_text(path: Path) -> str:
+    """The text of the file as it is, line ends included."""
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(_LARGEST + 1)
+        if len(content) <= _LARGEST:
+            return content.decode("utf-8")
+        reason = f"it is larger than {_LARGEST} bytes"
+    except OSError as problem:
+        reason = problem.strerror or "unreadable"
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8 text"
+    except ValueError:  # a zero byte in the name
+        reason = "no file can be called so"
+    raise InvalidCatalog(
+        file=str(path),
+        line=None,
+        problem=f"cannot be read ({reason})",
+        remedy="give a TOML file, or run  quaestor init  to write one",
+    )
+
+
+def catalog_from_toml(text: str, *, file: str = CATALOG, folder: str = ".") -> Catalog:
+    """What a text says; ``file`` is what errors call it, ``folder`` where its files are.
+
+    >>> catalog_from_toml('''
+    ... [tables.visits]
+    ... file = "visits.parquet"
+    ... unit = "patient"
+    ... rows = 20
+    ... groups = 5
+    ... columns = { patient = "integer", age = { kind = "integer", low = 0, high = 120 } }
+    ... ''').table("visits").contribution
+    Contribution(rows=20, groups=5)
+    """
+    try:
+        return _catalog(_document(text, file), folder)
+    except RecursionError:
+        raise InvalidCatalog(
+            file=file,
+            line=None,
+            problem="it is nested too deeply",
+            remedy="lists and tables of a catalog hold few others",
+        ) from None
+
+
+def _catalog(document: Section, folder: str) -> Catalog:
+    refuse_credentials(document)
+    document.only("ledger", "tables", "membership", "accounts")
+    tables = read_tables(document)
+    datasets = tuple(dict.fromkeys(t.dataset for t in tables if t.dataset is not None))
+    membership, neighbours = read_membership(document, datasets)
+    ledger, environment = _ledger(document)
+    return Catalog(
+        tables=tables,
+        ledger=ledger,
+        ledger_environment=environment,
+        accounts=read_accounts(document, datasets),
+        membership=membership,
+        neighbours=neighbours,
+        folder=folder,
+    )
+
+
+def _document(text: str, file: str) -> Section:
+    try:
+        values: dict[str, Any] = tomllib.loads(text)
+        page = Page(file=file, lines=lines_of(text))
+    except ValueError as problem:  # of tomllib, and of numbers with thousands of digits
+        raise InvalidCatalog(
+            file=file,
+            line=_line_said(str(problem), text),
+            problem=f"this is not TOML: {_without_place(str(problem))}",
+            remedy="correct the line; texts stand in quotes, tables begin with [name]",
+        ) from None
+    return Section(page=page, place=(), title="", values=values)
+
+
+def _line_said(problem: str, text: str) -> int | None:
+    said = re.search(r"\(at line (\d+), column \d+\)$", problem)
+    if said:
+        return int(said[1])
+    return text.count("\n") + 1 if problem.endswith("(at end of document)") else None
+
+
+def _without_place(problem: str) -> str:
+    return re.sub(r" \(at [^()]*\)$", "", problem).split(";")[0]
+
+
+def _ledger(document: Section) -> tuple[str, str | None]:
+    if isinstance(document.values.get("ledger"), dict):
+        section = document.section("ledger", title="ledger", remedy=_LEDGER)
+        section.only("environment")
+        return "", check_environment(section)
+    path = document.text("ledger", remedy=_LEDGER)
+    if path is not None and "://" in path:
+        raise document.wrong("ledger", "ledger must be a file here, not an address", _LEDGER)
+    return path or _DEFAULT_LEDGER, None

@@ -1,0 +1,128 @@
+"""The tables of the catalog: whose rows they hold, and how much one person may contribute."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from quaestor.curator.catalog.columns import read_columns
+from quaestor.curator.catalog.model import ColumnFacts, Source, Table
+from quaestor.curator.catalog.names import check_differ, check_table_name
+from quaestor.curator.catalog.sections import nearest
+from quaestor.curator.catalog.sources import SOURCE_KEYS, read_source
+from quaestor.curator.query import Contribution
+
+if TYPE_CHECKING:
+    from quaestor.curator.catalog.sections import Section
+
+__all__ = ["MOST_GROUPS", "MOST_ROWS", "read_tables"]
+
+MOST_ROWS = 10**6
+MOST_GROUPS = 10**6
+_PRIVATE = ("unit", "rows", "groups", "dataset")
+_ROWS = "write  rows = 20  if 20 rows of one person are to count in a group of an answer, at most"
+_GROUPS = "write  groups = 5  if one person is to count in 5 groups of an answer, at most"
+_HEADER = "write  [tables.visits]  and what belongs to the table below it"
+
+
+def read_tables(document: Section) -> tuple[Table, ...]:
+    """Every table under ``[tables]``, each checked alone and against the others."""
+    tables = document.section("tables", title="", remedy=_HEADER)
+    for name in tables.values:
+        check_table_name(tables, name)
+    check_differ(tables, "table")
+    read: dict[str, tuple[Table, Section]] = {}
+    for name, section in tables.sections(kind="table", remedy=_HEADER):
+        table = _table(section, name)
+        for other, _ in read.values():
+            _check_together(section, table, other)
+        read[name] = table, section
+    return tuple(table for table, _ in read.values())
+
+
+def _table(section: Section, name: str) -> Table:
+    section.only(*SOURCE_KEYS, *_PRIVATE, "public", "columns")
+    public = section.truth("public", remedy="write  public = true  if its rows are about nobody")
+    source = read_source(section, name=name)
+    if public:
+        for key in _PRIVATE:
+            if key in section.values:
+                problem = f"a public table has no {key}"
+                raise section.wrong(key, problem, "take it away, or take  public = true  away")
+        columns = read_columns(section, title=section.title)
+        return Table(name=name, source=source, columns=columns)
+    if "unit" not in section.values:
+        problem = "it is not said whom its rows are about"
+        remedy = 'write  unit = "patient"  (the column that says whom), or  public = true'
+        raise section.wrong(None, problem, remedy)
+    columns = read_columns(section, title=section.title)
+    return Table(
+        name=name,
+        source=source,
+        columns=columns,
+        unit=_unit(section, columns),
+        contribution=_contribution(section),
+        dataset=section.text("dataset", remedy='write  dataset = "clinic"') or name,
+    )
+
+
+def _unit(section: Section, columns: tuple[ColumnFacts, ...]) -> str:
+    remedy = 'write  unit = "patient",  the column that says whom a row is about'
+    unit = section.text("unit", remedy=remedy) or ""
+    found = next((column for column in columns if column.name == unit), None)
+    if found is None:
+        near = nearest(unit, (column.name for column in columns))
+        hint = f"did you mean {near!r}? Or write" if near else "write"
+        remedy = f'{hint}  {unit} = "integer"  (or "text") under  columns'
+        raise section.wrong("unit", f"the unit {unit!r} is not among the columns", remedy)
+    if found.kind not in {"integer", "text"}:
+        problem = f"the unit {unit!r} is of kind {found.kind}"
+        raise section.wrong("unit", problem, "people are told apart by an integer or a text")
+    if found.low is not None or found.keys is not None:
+        problem = f"the unit {unit!r} has bounds or keys, but is never summed or grouped by"
+        raise section.wrong("unit", problem, f'write  {unit} = "{found.kind}"  under  columns')
+    return unit
+
+
+def _contribution(section: Section) -> Contribution:
+    rows = section.whole("rows", largest=MOST_ROWS, remedy=_ROWS)
+    if rows is None:
+        raise section.wrong(None, "rows is missing", _ROWS)
+    groups = section.whole("groups", largest=MOST_GROUPS, remedy=_GROUPS)
+    if groups is None:
+        raise section.wrong(None, "groups is missing", _GROUPS)
+    return Contribution(rows=rows, groups=groups)
+
+
+def _check_together(section: Section, table: Table, other: Table) -> None:
+    if _normal(table.source) == _normal(other.source) and table.dataset != other.dataset:
+        problem = f"the rows of table {other.name!r} are declared again, for other accounts to pay"
+        remedy = (
+            f'write  dataset = "{other.dataset}"  here too'
+            if other.private and table.private
+            else "rows are public or they are not: take one of the tables away"
+        )
+        raise section.wrong(None, problem, remedy)
+    if table.dataset is None or table.dataset != other.dataset:
+        return
+    mine, theirs = _unit_kind(table), _unit_kind(other)
+    if mine != theirs:
+        problem = (
+            f"the unit is of kind {mine}, but of kind {theirs} in table {other.name!r} of the same "
+            f"dataset {table.dataset!r}"
+        )
+        remedy = "tables of one dataset tell people apart in one way: give this one another dataset"
+        raise section.wrong("unit", problem, remedy)
+
+
+def _unit_kind(table: Table) -> str:
+    return next(column.kind for column in table.columns if column.name == table.unit)
+
+
+def _normal(source: Source) -> tuple[str | None, ...]:
+    """The source, so that two ways to write the same path are equal."""
+    files = None if source.files is None else os.path.normpath(source.files)
+    connection = source.connection
+    if source.engine == "duckdb" and connection is not None:
+        connection = os.path.normpath(connection)
+    return connection if files is None else None, source.table, files
