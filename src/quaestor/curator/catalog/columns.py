@@ -86,10 +86,8 @@ def _keys(column: Section, kind: Kind, bounds: Bounds | None) -> tuple[Value, ..
         problem = f"{len(listed)} keys are more than {MOST_KEYS}"
         raise column.wrong("keys", problem, "leave keys out: groups of enough people show then")
     keys: dict[Value, None] = {}
+    entry = Section(page=column.page, place=(*column.place, "keys"), title=column.title, values={})
     for count, given in enumerate(listed):
-        entry = Section(
-            page=column.page, place=(*column.place, "keys"), title=column.title, values={}
-        )
         key = _key(given, kind)
         if key is None:
             raise entry.wrong(count, f"the key {shown(given)} is not of kind {kind}", remedy)
