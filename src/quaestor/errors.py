@@ -10,7 +10,8 @@
     │   ├── InvalidPlan           a plan file that does not say what it should
     │   ├── InvalidCatalog        a catalog file that does not say what it should
     │   ├── UnreadableTable       a table whose columns cannot be read where it is said to be
-    │   └── MissingAddress        an environment variable that should hold an address is not set
+    │   ├── MissingAddress        an environment variable that should hold an address is not set
+    │   └── RefusedQuery          a question that is not answered, and what to ask instead
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
     └── MissingExtra              an optional dependency is needed and not installed
@@ -32,6 +33,7 @@ __all__ = [
     "MissingAddress",
     "MissingExtra",
     "QuaestorError",
+    "RefusedQuery",
     "TargetOutOfReach",
     "TheoremDoesNotApply",
     "UnknownDatabase",
@@ -52,6 +54,15 @@ def _shown(value: object) -> str:
 
 def _shorter(text: str, most: int = 300) -> str:
     return text if len(text) <= most else text[:most] + "..."
+
+
+def _pointed(line: str, column: int, problem: str) -> str:
+    """The problem, with an arrow to its column (from 1) under an excerpt of the line."""
+    start = max(0, column - 41)
+    window = "".join(c if c.isprintable() else " " for c in line[start : start + 80])
+    before, after = "..." if start else "", "..." if start + 80 < len(line) else ""
+    pointer = " " * (len(before) + column - 1 - start) + "^"
+    return f"column {column}: {problem}\n  {before}{window}{after}\n  {pointer}"
 
 
 def _rebuild(kind: type[Any], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
@@ -95,13 +106,7 @@ class InvalidExpression(InvalidParameter):
     code = "invalid_expression"
 
     def __init__(self, text: str, column: int, problem: str) -> None:
-        start = max(0, column - 41)
-        window = "".join(c if c.isprintable() else " " for c in text[start : start + 80])
-        before, after = "..." if start else "", "..." if start + 80 < len(text) else ""
-        pointer = " " * (len(before) + column - 1 - start) + "^"
-        ValueError.__init__(
-            self, f"column {column}: {problem}\n  {before}{window}{after}\n  {pointer}"
-        )
+        ValueError.__init__(self, _pointed(text, column, problem))
         self.field, self.value, self.valid = "expression", text, "a release expression"
         self.text, self.column, self.problem = text, column, problem
 
@@ -213,6 +218,45 @@ class MissingAddress(InvalidParameter):
     def fields(self) -> dict[str, Any]:
         """The variable; what it holds is never shown."""
         return {"environment": self.environment}
+
+
+class RefusedQuery(InvalidParameter):
+    """A question was refused before any data were touched; ``remedy`` says what to ask instead.
+
+    ``place`` counts characters of ``text`` from 0. ``line`` and ``column`` count from 1 and are
+    ``None`` where the question was not written as text.
+    """
+
+    code = "refused_query"
+
+    def __init__(
+        self, reason: str, *, remedy: str = "", text: str | None = None, place: int | None = None
+    ) -> None:
+        sentence = f"{_shorter(reason)}; {_shorter(remedy)}" if remedy else _shorter(reason)
+        self.line: int | None = None
+        self.column: int | None = None
+        if text is not None and place is not None:
+            place = min(max(place, 0), len(text))
+            start = text.rfind("\n", 0, place) + 1
+            self.line, self.column = text.count("\n", 0, place) + 1, place - start + 1
+            line = text[start:].split("\n", 1)[0]
+            sentence = f"line {self.line}, {_pointed(line, self.column, sentence)}"
+        ValueError.__init__(self, sentence)
+        self.field, self.value, self.valid = "query", text, "a question that can be answered"
+        self.reason, self.remedy = reason, remedy
+
+    def at(self, text: str, place: int) -> RefusedQuery:
+        """The same refusal, pointing to a place in the text of the question."""
+        return RefusedQuery(self.reason, remedy=self.remedy, text=text, place=place)
+
+    def fields(self) -> dict[str, Any]:
+        """Why, what to do instead, and where in the text."""
+        return {
+            "reason": self.reason,
+            "remedy": self.remedy,
+            "line": self.line,
+            "column": self.column,
+        }
 
 
 class TheoremDoesNotApply(QuaestorError):
