@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from quaestor.mechanisms.base import Mechanism
 from quaestor.mechanisms.columns import Figure, release_count, release_mean, release_sum
+from quaestor.mechanisms.counted_quantile import CountedQuantile
 from quaestor.mechanisms.described import mechanism_for
 from quaestor.mechanisms.exponential import (
     ExponentialMechanism,
@@ -34,6 +35,7 @@ from quaestor.mechanisms.sketch import SketchAnswer
 from quaestor.mechanisms.staircase import Staircase
 
 __all__ = [
+    "CountedQuantile",
     "DiscreteGaussian",
     "ExponentialMechanism",
     "Figure",

@@ -1,0 +1,134 @@
+"""Small private tables in plain Python, and the measures of a query computed slowly from them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.evaluation import evaluate
+from quaestor.curator.expressions import Aggregated, Column, Keyed
+from quaestor.curator.measures import Distinct, Histogram, Measure, Rows, Total, Units
+from quaestor.curator.query import (
+    Aggregate,
+    Contribution,
+    Key,
+    Output,
+    Query,
+    Scan,
+    TopGroups,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from quaestor.curator.expressions import Value
+    from quaestor.curator.offers import Offer
+
+__all__ = ["Exact", "X", "aggregate", "constant", "exact", "query"]
+
+X = Column("x")
+
+
+@dataclass
+class Exact:
+    """What an engine would give."""
+
+    groups: list[tuple[Value, ...]]
+    values: dict[Measure, list[int]]
+    units: list[int]
+    histograms: dict[Histogram, list[dict[int, int]]] = field(default_factory=dict)
+
+
+def aggregate(function: Any, **bounds: Any) -> Aggregate:
+    """An aggregate of x, or of the rows."""
+    if function in {"count", "units"} and "operand" not in bounds:
+        return Aggregate(function=function)
+    return Aggregate(**{"function": function, "operand": X, "low": 0.0, "high": 10.0} | bounds)
+
+
+def query(
+    *aggregates: Aggregate,
+    keys: Sequence[Value] | str | None = "none",
+    rows: int = 1,
+    groups: int = 1,
+    top: int | None = None,
+    **rest: Any,
+) -> Query:
+    """A query by one key (``None``: a private one; "none": without a key), outputs a0, a1, ..."""
+    by: tuple[Key, ...] = ()
+    if not isinstance(keys, str):
+        values = None if keys is None else tuple(keys)
+        by = (Key(name="k", expression=Column("k"), kind="integer", values=values),)
+    outputs = [Output(name="k", expression=Keyed(0))] if by else []
+    outputs += [Output(name=f"a{i}", expression=Aggregated(i)) for i in range(len(aggregates))]
+    parts: dict[str, Any] = {
+        "dataset": "d",
+        "rows": Scan("t"),
+        "unit": "u",
+        "contribution": Contribution(rows=rows, groups=groups),
+        "keys": by,
+        "aggregates": aggregates,
+        "outputs": tuple(outputs),
+        "top": None if top is None else TopGroups(count=top, place=0),
+    }
+    return Query(**parts | rest)
+
+
+def constant(offer: Offer, groups: int, numbers: Mapping[type[Measure], int]) -> Exact:
+    """The same exact numbers in every group: as many draws of one as one likes."""
+    return Exact(
+        groups=[(group,) for group in range(groups)],
+        values={m: [numbers.get(type(m), 0)] * groups for m in offer.measures},
+        units=[numbers.get(Units, 1)] * groups,
+    )
+
+
+def exact(asked: Query, measures: Sequence[Measure], table: Sequence[Mapping[str, Value]]) -> Exact:
+    """Straight from the words of the measures, for tables whose units keep to their groups."""
+    declared = [key.values for key in asked.keys]
+    held: dict[tuple[Value, ...], list[Mapping[str, Value]]] = defaultdict(list)
+    for row in table:
+        held[tuple(evaluate(key.expression, columns=row) for key in asked.keys)].append(row)
+    if any(values is None for values in declared):
+        groups = sorted(held, key=repr)
+    else:
+        groups = list(product(*(values or () for values in declared)))
+    found = Exact(groups=groups, values={}, units=[_units(held[group]) for group in groups])
+    for measure in measures:
+        numbers = [_number(measure, held[group]) for group in groups]
+        if isinstance(measure, Histogram):
+            found.histograms[measure] = numbers
+        else:
+            found.values[measure] = numbers
+    return found
+
+
+def _units(rows: Sequence[Mapping[str, Value]]) -> int:
+    return len({row["u"] for row in rows})
+
+
+def _number(measure: Any, rows: Sequence[Mapping[str, Value]]) -> Any:
+    by_unit: dict[Value, list[Mapping[str, Value]]] = defaultdict(list)
+    for row in rows:
+        by_unit[row["u"]].append(row)
+    if isinstance(measure, Units):
+        return len(by_unit)
+    kept: list[Any] = []
+    for own in by_unit.values():
+        operand = measure.operand
+        values = [1 if operand is None else evaluate(operand, columns=row) for row in own]
+        present = [value for value in values if value is not None]
+        if isinstance(measure, Distinct):
+            present = list(dict.fromkeys(present))
+        assert len(present) <= measure.rows, "tables of these tests keep to their bounds"
+        kept += present
+    if isinstance(measure, Rows):
+        return len(kept)
+    if isinstance(measure, Distinct):
+        return len(set(kept))
+    steps = [min(max(round(v / measure.step), measure.low), measure.high) for v in kept]
+    if isinstance(measure, Total):
+        return sum(steps)
+    return dict(Counter(steps))
