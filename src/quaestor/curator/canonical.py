@@ -7,8 +7,9 @@ import json
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from quaestor.curator import expressions, query
-from quaestor.curator.expressions import Arithmetic, Comparison, Expression, Logic, Member
+from quaestor.curator import query
+from quaestor.curator.language import expressions
+from quaestor.curator.language.expressions import Arithmetic, Comparison, Expression, Logic, Member
 from quaestor.curator.query import Filtered
 from quaestor.errors import InvalidParameter
 

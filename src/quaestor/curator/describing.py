@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quaestor.curator.language.spelling import spell
 from quaestor.curator.query import Filtered, Join, Projected, Relation, Scan
-from quaestor.curator.spelling import spell
 
 if TYPE_CHECKING:
-    from quaestor.curator.expressions import Expression
+    from quaestor.curator.language.expressions import Expression
     from quaestor.curator.query import Aggregate, Key, Query
 
 __all__ = ["describe", "spell_aggregate"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from quaestor.curator.expressions import Expression
+    from quaestor.curator.language.expressions import Expression
 
 __all__ = ["Distinct", "Histogram", "Measure", "Rows", "Total", "Units"]
 

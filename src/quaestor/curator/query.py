@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from quaestor.curator.expressions import Column, Expression, Kind, Value
+    from quaestor.curator.language.expressions import Column, Expression, Kind, Value
 
 __all__ = [
     "Aggregate",

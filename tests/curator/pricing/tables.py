@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.evaluation import evaluate
-from quaestor.curator.expressions import Aggregated, Column, Keyed
+from quaestor.curator.language.evaluation import evaluate
+from quaestor.curator.language.expressions import Aggregated, Column, Keyed
 from quaestor.curator.measures import Distinct, Histogram, Measure, Rows, Total, Units
 from quaestor.curator.query import (
     Aggregate,
@@ -23,8 +23,8 @@ from quaestor.curator.query import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from quaestor.curator.expressions import Value
-    from quaestor.curator.offers import Offer
+    from quaestor.curator.language.expressions import Value
+    from quaestor.curator.pricing.offers import Offer
 
 __all__ = ["Exact", "X", "aggregate", "constant", "exact", "query"]
 

@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 import quaestor
-from quaestor.curator.answer import Answer, AnswerColumn
-from quaestor.curator.frames import flat
+from quaestor.curator.answers.answer import Answer, AnswerColumn
+from quaestor.curator.answers.frames import flat
 from quaestor.errors import InvalidParameter
 
 ANSWER = Answer(
@@ -125,7 +125,7 @@ def test_rows_and_columns_are_found_by_name() -> None:
 def test_an_answer_is_read_without_frames() -> None:
     code = (
         "import sys\n"
-        "from quaestor.curator.answer import Answer\n"
+        "from quaestor.curator.answers.answer import Answer\n"
         f"Answer.from_json({ANSWER.to_json()!r}).to_csv()\n"
         "print([n for n in ('pyarrow', 'pandas', 'polars', 'rich', 'duckdb') if n in sys.modules])"
     )

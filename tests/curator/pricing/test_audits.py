@@ -14,10 +14,10 @@ import pytest
 
 from quaestor import compose
 from quaestor.audit import Vectorised, assert_private, audit
-from quaestor.curator.draws import NoisyMeasure
 from quaestor.curator.measures import Histogram, Rows, Total, Units
-from quaestor.curator.offers import Offer, offer
-from quaestor.curator.release import release
+from quaestor.curator.pricing.draws import NoisyMeasure
+from quaestor.curator.pricing.offers import Offer, offer
+from quaestor.curator.releasing.release import release
 from quaestor.mechanisms import Geometric
 from tests.curator.pricing.tables import Exact, aggregate, constant, query
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quaestor.curator.centring import MOST_STEPS, centred, squared, stepped
-from quaestor.curator.expressions import Arithmetic, Constant
+from quaestor.curator.language.expressions import Arithmetic, Constant
 from quaestor.curator.measures import Distinct, Histogram, Rows, Total, Units
-from quaestor.curator.measuring import combinations_of, measures_of, spread_of
-from quaestor.curator.offers import offer
-from quaestor.curator.release import release
+from quaestor.curator.pricing.centring import MOST_STEPS, centred, squared, stepped
+from quaestor.curator.pricing.measuring import combinations_of, measures_of, spread_of
+from quaestor.curator.pricing.offers import offer
+from quaestor.curator.releasing.release import release
 from quaestor.errors import InvalidParameter
 from tests.curator.pricing.tables import X, aggregate, exact, query
 

@@ -11,8 +11,8 @@ import pytest
 from mpmath import exp, mpf
 
 import quaestor
-from quaestor.curator.expressions import Aggregated, Arithmetic, Keyed
-from quaestor.curator.offers import Accuracy, offer
+from quaestor.curator.language.expressions import Aggregated, Arithmetic, Keyed
+from quaestor.curator.pricing.offers import Accuracy, offer
 from quaestor.curator.query import Output
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 from quaestor.mechanisms import Geometric

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from mpmath import exp, mpf
 
-from quaestor.curator.expressions import Aggregated, Arithmetic
+from quaestor.curator.language.expressions import Aggregated, Arithmetic
 from quaestor.curator.measures import Rows, Total, Units
-from quaestor.curator.offers import offer
+from quaestor.curator.pricing.offers import offer
 from quaestor.curator.query import Output
-from quaestor.curator.release import release
+from quaestor.curator.releasing.release import release
 from tests.curator.pricing.tables import Exact, aggregate, constant, exact, query
 from tests.mechanisms.laws import chi_square, discrete_gaussian, discrete_laplace, normalised
 from tests.mechanisms.sources import seed
 
 if TYPE_CHECKING:
-    from quaestor.curator.answer import Answer
+    from quaestor.curator.answers.answer import Answer
     from quaestor.curator.query import Query
 
 ACCEPT, REJECT = 1e-4, 1e-6

@@ -5,17 +5,23 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.expressions import Aggregated, Arithmetic, Comparison, Constant, Keyed
+from quaestor.curator.language.expressions import (
+    Aggregated,
+    Arithmetic,
+    Comparison,
+    Constant,
+    Keyed,
+)
 from quaestor.curator.measures import Rows
-from quaestor.curator.offers import offer
-from quaestor.curator.release import release
+from quaestor.curator.pricing.offers import offer
+from quaestor.curator.releasing.release import release
 from tests.curator.pricing.tables import Exact, aggregate, constant, exact, query
 from tests.mechanisms.sources import seed
 
 if TYPE_CHECKING:
     import pytest
 
-    from quaestor.curator.answer import Answer
+    from quaestor.curator.answers.answer import Answer
     from quaestor.curator.query import Query
 
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.accounting.releases import Repeated
-from quaestor.curator.choices import NoisyQuantile, NoisyTop, NoisyUnits
-from quaestor.curator.draws import Draw, NoisyMeasure
-from quaestor.curator.measuring import measures_of
-from quaestor.curator.offers import offer
-from quaestor.curator.parts import parts_of
-from quaestor.curator.splitting import shares
+from quaestor.curator.pricing.choices import NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.pricing.draws import Draw, NoisyMeasure
+from quaestor.curator.pricing.measuring import measures_of
+from quaestor.curator.pricing.offers import offer
+from quaestor.curator.pricing.parts import parts_of
+from quaestor.curator.pricing.splitting import shares
 from tests.curator.pricing.tables import aggregate, query
 
 if TYPE_CHECKING:
+    from quaestor.curator.pricing.splitting import Noise
     from quaestor.curator.query import Query
-    from quaestor.curator.splitting import Noise
 
 NUMBERS = ("count", "units", "distinct", "sum", "mean", "variance", "stddev", "quantile")
 

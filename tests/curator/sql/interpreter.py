@@ -6,11 +6,11 @@ import statistics
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.evaluation import evaluate
+from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.query import Filtered, Join, Projected, Relation, Scan
 
 if TYPE_CHECKING:
-    from quaestor.curator.expressions import Expression
+    from quaestor.curator.language.expressions import Expression
     from quaestor.curator.query import Aggregate, Query
 
 __all__ = ["answer", "rows_of"]

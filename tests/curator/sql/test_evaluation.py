@@ -8,8 +8,8 @@ import re
 import duckdb
 import pytest
 
-from quaestor.curator.evaluation import evaluate, matches
-from quaestor.curator.expressions import (
+from quaestor.curator.language.evaluation import evaluate, matches
+from quaestor.curator.language.expressions import (
     Aggregated,
     Arithmetic,
     Call,

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quaestor.curator.analysis import Analysis
-from quaestor.curator.evaluation import evaluate
-from quaestor.curator.expressions import (
+from quaestor.curator.analysis.analysis import Analysis
+from quaestor.curator.analysis.facts import Facts, declared_facts, grain_of
+from quaestor.curator.analysis.intervals import INTERVALS
+from quaestor.curator.analysis.narrowing import narrowed
+from quaestor.curator.analysis.possible import possible_values
+from quaestor.curator.language.evaluation import evaluate
+from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
     Case,
@@ -24,16 +28,12 @@ from quaestor.curator.expressions import (
     Member,
     Not,
 )
-from quaestor.curator.facts import Facts, declared_facts, grain_of
-from quaestor.curator.functions import FUNCTIONS, NUMBERS
-from quaestor.curator.intervals import INTERVALS
-from quaestor.curator.narrowing import narrowed
-from quaestor.curator.possible import possible_values
+from quaestor.curator.language.functions import FUNCTIONS, NUMBERS
 from quaestor.errors import RefusedQuery
 from tests.curator.sql.hospital import TABLES, random_rows
 
 if TYPE_CHECKING:
-    from quaestor.curator.expressions import Value
+    from quaestor.curator.language.expressions import Value
 
 VISITS = TABLES["visits"]
 SCHEMA = {

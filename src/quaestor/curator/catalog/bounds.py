@@ -18,7 +18,7 @@ from quaestor.curator.catalog.steps import (
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.sections import Section
-    from quaestor.curator.expressions import Kind
+    from quaestor.curator.language.expressions import Kind
 
 __all__ = ["Bounds", "read_bounds"]
 

@@ -10,11 +10,11 @@ from quaestor.curator.catalog.model import ColumnFacts
 from quaestor.curator.catalog.names import check_column_name, check_differ
 from quaestor.curator.catalog.sections import Section, shown
 from quaestor.curator.catalog.steps import LARGEST
-from quaestor.curator.expressions import Kind
+from quaestor.curator.language.expressions import Kind
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.bounds import Bounds
-    from quaestor.curator.expressions import Value
+    from quaestor.curator.language.expressions import Value
 
 __all__ = ["KINDS", "MOST_KEYS", "read_columns"]
 

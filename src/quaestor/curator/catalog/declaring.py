@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from quaestor.curator.catalog.model import Table
-    from quaestor.curator.expressions import Kind, Value
+    from quaestor.curator.language.expressions import Kind, Value
 
 __all__ = ["Facts", "declared_columns", "missing_facts"]
 

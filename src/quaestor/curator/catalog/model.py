@@ -11,7 +11,7 @@ from quaestor.errors import MissingAddress
 
 if TYPE_CHECKING:
     from quaestor.accounting.across.facts import Fact
-    from quaestor.curator.expressions import Kind, Value
+    from quaestor.curator.language.expressions import Kind, Value
     from quaestor.curator.query import Contribution
 
 __all__ = [

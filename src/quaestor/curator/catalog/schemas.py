@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from quaestor.curator.catalog.model import Source
-    from quaestor.curator.expressions import Kind
+    from quaestor.curator.language.expressions import Kind
 
 __all__ = ["columns_of", "files_of", "place_of"]
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from quaestor.curator.expressions import Kind
+    from quaestor.curator.language.expressions import Kind
 
 __all__ = ["kind_of"]
 

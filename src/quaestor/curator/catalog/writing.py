@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
-    from quaestor.curator.expressions import Kind, Value
+    from quaestor.curator.language.expressions import Kind, Value
 
 __all__ = ["STARTER", "add_table", "table_to_toml", "write_starter"]
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.agreement import alike, as_date
-from quaestor.curator.expressions import Arithmetic, Call, Case, Comparison, Constant, Expression
+from quaestor.curator.analysis.agreement import alike, as_date
+from quaestor.curator.language.expressions import (
+    Arithmetic,
+    Call,
+    Case,
+    Comparison,
+    Constant,
+    Expression,
+)
 from quaestor.curator.sql.refusals import only, refused
 from quaestor.errors import RefusedQuery
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.expressions import Aggregated, Constant, Expression, Keyed
+from quaestor.curator.language.expressions import Aggregated, Constant, Expression, Keyed
 from quaestor.curator.query import Output
 from quaestor.curator.sql.places import placed
 from quaestor.curator.sql.refusals import only

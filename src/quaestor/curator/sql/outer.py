@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from quaestor.curator.expressions import Expression, Logic
-from quaestor.curator.scoping import nearest
+from quaestor.curator.language.expressions import Expression, Logic
+from quaestor.curator.planning.scoping import nearest
 from quaestor.curator.sql.calls import CALLS
 from quaestor.curator.sql.clauses import read_condition, read_limit, read_order, read_outputs
 from quaestor.curator.sql.places import aggregates_in, placed
@@ -22,7 +22,7 @@ from quaestor.errors import RefusedQuery
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from quaestor.curator.finishing import Parts
+    from quaestor.curator.planning.finishing import Parts
 
 __all__ = ["OuterTranslator", "inner_select", "wrapped"]
 

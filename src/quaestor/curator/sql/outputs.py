@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.analysis import Analysis
-from quaestor.curator.expressions import (
+from quaestor.curator.analysis.analysis import Analysis
+from quaestor.curator.analysis.narrowing import narrowed
+from quaestor.curator.language.expressions import (
     Aggregated,
     Case,
     Constant,
     Expression,
     Keyed,
 )
-from quaestor.curator.narrowing import narrowed
-from quaestor.curator.planning import FunctionName, aggregate_facts, key_facts, plan_aggregate
+from quaestor.curator.planning.planning import (
+    FunctionName,
+    aggregate_facts,
+    key_facts,
+    plan_aggregate,
+)
 from quaestor.curator.sql.calls import CALLS
 from quaestor.curator.sql.places import aggregates_in
 from quaestor.curator.sql.refusals import only, refused
@@ -28,9 +33,9 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from quaestor.curator.facts import Facts
+    from quaestor.curator.analysis.facts import Facts
+    from quaestor.curator.planning.scoping import Frame
     from quaestor.curator.query import Aggregate, Key
-    from quaestor.curator.scoping import Frame
 
 __all__ = ["OutputTranslator"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from quaestor.curator.analysis import Analysis
-from quaestor.curator.expressions import Column, Expression, Logic
-from quaestor.curator.scoping import Frame, find_table, scan
+from quaestor.curator.analysis.analysis import Analysis
+from quaestor.curator.language.expressions import Column, Expression, Logic
+from quaestor.curator.planning.scoping import Frame, find_table, scan
 from quaestor.curator.sql.calls import CALLS
 from quaestor.curator.sql.places import aggregates_in, is_aggregate, placed
 from quaestor.curator.sql.refusals import only, refused

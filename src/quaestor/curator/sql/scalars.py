@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.agreement import alike, as_date
-from quaestor.curator.expressions import (
+from quaestor.curator.analysis.agreement import alike, as_date
+from quaestor.curator.analysis.facts import LARGEST
+from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
     Case,
@@ -20,7 +21,6 @@ from quaestor.curator.expressions import (
     Member,
     Not,
 )
-from quaestor.curator.facts import LARGEST
 from quaestor.curator.sql.reading import LONGEST_LIST
 from quaestor.curator.sql.refusals import only, refused
 from quaestor.errors import RefusedQuery
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from quaestor.curator.expressions import Kind
+    from quaestor.curator.language.expressions import Kind
     from quaestor.curator.sql.translator import Translator
 
 __all__ = ["SCALARS"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.analysis import Analysis
-from quaestor.curator.finishing import Parts, finish
-from quaestor.curator.planning import plan_contribution, plan_key
+from quaestor.curator.analysis.analysis import Analysis
+from quaestor.curator.planning.finishing import Parts, finish
+from quaestor.curator.planning.planning import plan_contribution, plan_key
 from quaestor.curator.sql.clauses import (
     by_place,
     read_condition,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from quaestor.curator.catalog.model import Catalog
+    from quaestor.curator.planning.scoping import Frame
     from quaestor.curator.query import Key, Query
-    from quaestor.curator.scoping import Frame
 
 __all__ = ["Statement"]
 

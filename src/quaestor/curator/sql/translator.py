@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from quaestor.curator.folding import folded
+from quaestor.curator.analysis.folding import folded
 from quaestor.curator.sql.places import placed
 from quaestor.curator.sql.refusals import refused
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from quaestor.curator.analysis import Analysis
-    from quaestor.curator.expressions import Expression
-    from quaestor.curator.scoping import Frame
+    from quaestor.curator.analysis.analysis import Analysis
+    from quaestor.curator.language.expressions import Expression
+    from quaestor.curator.planning.scoping import Frame
 
 __all__ = ["Translator"]
 

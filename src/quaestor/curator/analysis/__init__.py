@@ -1,0 +1,1 @@
+"""What is known of an expression before any data are touched."""

@@ -1,0 +1,1 @@
+"""Answers, and the forms in which they are handed out."""

@@ -1,0 +1,145 @@
+"""Answers: a table of released figures with their errors, what it cost, and its receipt."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from quaestor.accounting.releases import Release
+    from quaestor.curator.language.expressions import Kind, Value
+
+__all__ = ["Answer", "AnswerColumn"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerColumn:
+    """A column: keys have values only, figures have errors too.
+
+    ``approximate`` says that errors and intervals are those of the linearised figure; else the
+    interval holds with at least the answer's confidence. A figure without a known error, such as a
+    quantile, has None for it.
+    """
+
+    name: str
+    kind: Kind
+    values: tuple[Value, ...]
+    standard_errors: tuple[float | None, ...] | None = None
+    lower: tuple[float | None, ...] | None = None
+    upper: tuple[float | None, ...] | None = None
+    approximate: bool = False
+
+    @property
+    def figure(self) -> bool:
+        """Whether it was released with noise."""
+        return self.standard_errors is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What an analyst gets: nothing in it was computed from private data but the releases.
+
+    Counts and sums are as the noise left them, unbiased, even where that is impossible (a count
+    below 0); their intervals are cut to what is possible. Means, variances and quantiles are
+    moved into their bounds. ``epsilon`` is what the answer cost at ``delta``, and ``remaining``
+    what is left of each meter of the account; both are filled in by whoever charges.
+    """
+
+    dataset: str
+    columns: tuple[AnswerColumn, ...]
+    confidence: float
+    releases: tuple[Release, ...]
+    notes: tuple[str, ...] = ()
+    sql: str | None = None
+    account: str | None = None
+    receipt: int | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    remaining: tuple[tuple[str, float], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values) if self.columns else 0
+
+    def column(self, name: str) -> AnswerColumn:
+        """The column of that name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise InvalidParameter("column", name, f"one of {[each.name for each in self.columns]}")
+
+    def rows(self) -> Iterator[dict[str, Value]]:
+        """The estimates, row by row."""
+        for place in range(len(self)):
+            yield {column.name: column.values[place] for column in self.columns}
+
+    def to_json(self) -> str:
+        """The answer as JSON text, from which :meth:`from_json` makes the same answer again."""
+        written: dict[str, Any] = {"version": _VERSION}
+        for field in fields(self):
+            written[field.name] = getattr(self, field.name)
+        written["columns"] = [
+            {field.name: getattr(column, field.name) for field in fields(column)}
+            for column in self.columns
+        ]
+        written["releases"] = [release.to_dict() for release in self.releases]
+        return json.dumps(written, allow_nan=False, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read back what :meth:`to_json` wrote."""
+        from quaestor.accounting.releases.codec import release_from_dict
+
+        try:
+            read = json.loads(text)
+            if read.pop("version") != _VERSION:
+                raise InvalidParameter("answer", "another version", f"of version {_VERSION}")
+            columns = tuple(
+                AnswerColumn(**{name: _tuples(value) for name, value in column.items()})
+                for column in read.pop("columns")
+            )
+            releases = tuple(map(release_from_dict, read.pop("releases")))
+            rest = {name: _tuples(value) for name, value in read.items()}
+            return cls(columns=columns, releases=releases, **rest)
+        except (TypeError, KeyError, AttributeError, json.JSONDecodeError):
+            raise InvalidParameter("answer", text, "the JSON text of an answer") from None
+
+    def to_csv(self) -> str:
+        """Comma-separated text with a line of names; each figure is followed by its error."""
+        from quaestor.curator.answers.frames import to_csv
+
+        return to_csv(self)
+
+    def to_arrow(self) -> Any:
+        """A table of pyarrow; each figure is followed by its error and interval."""
+        from quaestor.curator.answers.frames import to_arrow
+
+        return to_arrow(self)
+
+    def to_pandas(self) -> Any:
+        """A data frame of pandas, with the columns of :meth:`to_arrow`."""
+        from quaestor.curator.answers.frames import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """A data frame of polars, with the columns of :meth:`to_arrow`."""
+        from quaestor.curator.answers.frames import to_polars
+
+        return to_polars(self)
+
+    def __rich__(self) -> Any:
+        """A table for terminals: figures with their intervals."""
+        from quaestor.curator.answers.frames import to_rich
+
+        return to_rich(self)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,0 +1,1 @@
+"""From names and expressions to a query: what SQL and the builder share."""

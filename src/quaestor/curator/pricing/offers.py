@@ -1,0 +1,180 @@
+"""Offers: what a query will cost and how accurate it will be, before anything is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from quaestor.accounting.releases.base import check_real
+from quaestor.curator.language.expressions import Aggregated, Keyed
+from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
+from quaestor.curator.pricing.choices import NoisyUnits
+from quaestor.curator.pricing.measuring import Measuring, measures_of
+from quaestor.curator.pricing.parts import Part, parts_of
+from quaestor.curator.pricing.recipes import Expected
+from quaestor.curator.pricing.splitting import shares
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor.accounting.compose import Composition
+    from quaestor.accounting.releases import Release
+    from quaestor.curator.measures import Measure
+    from quaestor.curator.pricing.draws import Draw
+    from quaestor.curator.pricing.splitting import Noise
+    from quaestor.curator.query import Query
+
+__all__ = ["Accuracy", "Offer", "offer"]
+
+_LARGEST_BUDGET, _SMALLEST_BUDGET = 1e4, 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """Exactly what will be drawn for a query, what that costs, and how accurate it will be.
+
+    ``choice`` decides which groups are shown, if that is not public; ``draws`` are the figures.
+    ``expected`` has one entry for each output that is not a key, at ``confidence``.
+    """
+
+    measuring: Measuring
+    choice: Draw | None
+    draws: tuple[Draw, ...]
+    expected: tuple[Expected, ...]
+    confidence: float
+    noise: Noise
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What the engine is asked for."""
+        return self.measuring.measures
+
+    @cached_property
+    def releases(self) -> tuple[Release, ...]:
+        """What will be released, as the ledger stores it; equal ones are counted together."""
+        counts: dict[Release, int] = {}
+        for draw in self._all:
+            counts[draw.one] = counts.get(draw.one, 0) + draw.count
+        return tuple(release * count for release, count in counts.items())
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The pure epsilon (but for ``delta``), exactly; None if noise is Gaussian."""
+        total = Fraction(0)
+        for draw in self._all:
+            if draw.epsilon is None:
+                return None
+            total += draw.epsilon
+        return total
+
+    @property
+    def rho(self) -> Fraction:
+        """The rho of zero-concentrated DP (but for ``delta``), exactly."""
+        return sum((draw.rho for draw in self._all), Fraction(0))
+
+    @property
+    def delta(self) -> Fraction:
+        """The probability that private groups betray a unit, exactly; 0 if keys are declared."""
+        return sum((draw.delta for draw in self._all), Fraction(0))
+
+    @cached_property
+    def composition(self) -> Composition:
+        """All of it together, as if it was all that is ever released."""
+        from quaestor.accounting.compose import compose
+
+        return compose(*self.releases)
+
+    def epsilon_at(self, *, delta: float) -> float:
+        """The epsilon of this query alone at a delta, by optimal composition."""
+        return self.composition.epsilon(delta=delta)
+
+    def draw_of(self, measure: Measure) -> Draw:
+        """What is drawn for a measure."""
+        for draw in self.draws:
+            if draw.measure == measure:
+                return draw
+        if not isinstance(self.choice, NoisyUnits):
+            raise KeyError(measure)
+        return self.choice  # private groups come with their number of units
+
+    @property
+    def _all(self) -> tuple[Draw, ...]:
+        return self.draws if self.choice is None else (self.choice, *self.draws)
+
+
+def offer(  # noqa: PLR0913  # the ways to say how much, and for what
+    query: Query,
+    *,
+    epsilon: float | None = None,
+    rho: float | None = None,
+    accuracy: Accuracy | None = None,
+    delta: float | None = None,
+    confidence: float = 0.95,
+) -> Offer:
+    """The most accurate answer that a budget buys, or the cheapest of an accuracy.
+
+    Exactly one of these is given: an ``epsilon``, for geometric noise, of which no more is spent;
+    a ``rho``, for Gaussian noise, likewise; or the ``accuracy`` of some outputs. ``delta`` is for
+    queries whose groups are private, and all of it is theirs. How a budget is divided is told in
+    :mod:`quaestor.curator.pricing.splitting`.
+    """
+    given = [each for each in (epsilon, rho, accuracy) if each is not None]
+    if len(given) != 1:
+        raise InvalidParameter("budget", len(given), "one of epsilon, rho and accuracy")
+    if not 0.0 < confidence < 1.0:
+        raise InvalidParameter("confidence", confidence, "a number between 0 and 1")
+    measuring = measures_of(query)
+    noise: Noise = "gaussian" if rho is not None else "geometric"
+    if accuracy is not None:
+        noise = accuracy.noise
+    parts = parts_of(query, measuring, noise=noise, delta=delta)
+    if accuracy is not None:
+        budgets = budgets_for(query, measuring, parts, accuracy)
+    else:
+        name, value = ("epsilon", epsilon) if rho is None else ("rho", rho)
+        budget = check_real(name, value, low=_SMALLEST_BUDGET, high=_LARGEST_BUDGET)
+        budgets = _divided(parts, Fraction(budget), noise)
+    drawn = [part.draw(each) for part, each in zip(parts, budgets, strict=True)]
+    choice = drawn[0] if parts[0].chooses else None
+    draws = tuple(drawn[1:] if parts[0].chooses else drawn)
+    bare = Offer(
+        measuring=measuring,
+        choice=choice,
+        draws=draws,
+        expected=(),
+        confidence=confidence,
+        noise=noise,
+    )
+    return Offer(
+        measuring=measuring,
+        choice=choice,
+        draws=draws,
+        expected=_expected(query, bare),
+        confidence=confidence,
+        noise=noise,
+    )
+
+
+def _divided(parts: Sequence[Part], budget: Fraction, noise: Noise) -> list[Fraction]:
+    weights = [part.weight for part in parts]
+    return [budget * share for share in shares(weights, noise=noise)]
+
+
+def _expected(query: Query, bare: Offer) -> tuple[Expected, ...]:
+    foretold = []
+    for output in query.outputs:
+        if isinstance(output.expression, Keyed):
+            continue
+        if not isinstance(output.expression, Aggregated):
+            words = "follows from the released figures; its error is estimated with the answer"
+            foretold.append(
+                Expected(name=output.name, standard_error=None, half_width=None, words=words)
+            )
+            continue
+        recipe = bare.measuring.recipes[output.expression.place]
+        scatters = {measure: bare.draw_of(measure) for measure in recipe.measures}
+        foretold.append(recipe.expected(output.name, scatters, confidence=bare.confidence))
+    return tuple(foretold)

@@ -1,0 +1,1 @@
+"""From exact measures to an answer: noise, choices, and what follows from them."""
