@@ -27,11 +27,12 @@ lint: $(VENV)/test.stamp
 test-slow: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -m slow
 
-benchmark: $(VENV)/benchmark.stamp
+benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.sampling
 	@$(BIN)/python -m benchmarks.sketching
 	@$(BIN)/python -m benchmarks.auditing
+	@$(BIN)/python -m benchmarks.ledger
 
 format: $(VENV)/test.stamp
 	@$(BIN)/ruff format .

@@ -7,8 +7,12 @@ import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.source import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["load", "machine"]
 
@@ -16,7 +20,7 @@ _LIBRARIES = ("quaestor", "python-flint", "numpy", "dp-accounting", "prv-account
 _CPU = Path("/proc/cpuinfo")
 
 
-def machine() -> dict[str, str]:
+def machine(libraries: Sequence[str] = _LIBRARIES) -> dict[str, str]:
     """Name and value of everything worth knowing about this run."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
@@ -26,7 +30,7 @@ def machine() -> dict[str, str]:
         "memory": f"{memory / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.machine()}",
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
-        "libraries": ", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
+        "libraries": ", ".join(f"{name} {version(name)}" for name in libraries),
         "quaestor's source": fingerprint("quaestor"),
     }
 

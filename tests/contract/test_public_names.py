@@ -14,17 +14,27 @@ from quaestor import errors
 from quaestor.accounting import theorems
 from quaestor.accounting.releases import RELEASES
 from quaestor.errors import (
+    AccountClosed,
+    AccountExists,
+    BudgetExceeded,
+    ChargeSettled,
+    ClockWentBack,
     ContradictoryFacts,
     InvalidCatalog,
     InvalidExpression,
     InvalidParameter,
     InvalidPlan,
+    LedgerCorrupted,
+    LedgerUnavailable,
     MissingAddress,
     MissingExtra,
+    NotPlanned,
     QuaestorError,
     RefusedQuery,
     TargetOutOfReach,
     TheoremDoesNotApply,
+    UnknownAccount,
+    UnknownAnalyst,
     UnknownDatabase,
     UnreadableTable,
 )
@@ -49,6 +59,23 @@ EXAMPLES: list[QuaestorError] = [
     TheoremDoesNotApply("needs equal releases"),
     TargetOutOfReach("no value meets the target"),
     MissingExtra("matplotlib", extra="plot", purpose="drawing"),
+    NotPlanned("demo", asked="PureDP(epsilon=1.0)", left="nothing is left"),
+    AccountExists("demo", dataset="north"),
+    UnknownAccount("dmeo", near="demo"),
+    UnknownAnalyst("anne", account="demo", near="ann"),
+    BudgetExceeded(
+        "demo",
+        meter="epsilon",
+        amounts=(0.5, 0.25, 0.25),
+        short="requested 0.5, remaining 0.25, too much by 0.25",
+        would_fit="PureDP(epsilon=0.25)",
+        left=0,
+    ),
+    AccountClosed("demo"),
+    ChargeSettled(3, problem="is released"),
+    ClockWentBack(now="2026-01-01T00:00:00.000000Z", last="2026-01-02T00:00:00.000000Z"),
+    LedgerUnavailable("disk_full", "the disk is full"),
+    LedgerCorrupted("event 7 of account 'demo'", "its hash is another one"),
 ]
 
 

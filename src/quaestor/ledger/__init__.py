@@ -1,1 +1,46 @@
-"""The ledger: accounts whose budgets survive crashes, races and clever analysts."""
+"""The ledger: accounts whose budgets survive crashes, races and clever analysts.
+
+::
+
+    with Ledger("ledger.db") as ledger:
+        account = ledger.open_account(
+            AccountDefinition(name="trial", epsilon=1.0, delta=1e-6, datasets=("patients",))
+        )
+        with account.reserve(PureDP(epsilon=0.1), analyst="ann", purpose="weekly report") as charge:
+            charge.drawing()
+            charge.release("42")
+
+A charge is durable before anything runs, and what does not fit is refused.
+"""
+
+from __future__ import annotations
+
+from quaestor.ledger.account import Account, StoredAnswer
+from quaestor.ledger.charge import Charge
+from quaestor.ledger.definition import AccountDefinition, Share
+from quaestor.ledger.entries import Entry
+from quaestor.ledger.ledger import Ledger
+from quaestor.ledger.odometer import OdometerReading
+from quaestor.ledger.plan_check import planned_epsilon
+from quaestor.ledger.policies import Dashboard, Open, Planned
+from quaestor.ledger.price import Balance, Price, Reading
+from quaestor.ledger.verify import Verification
+
+__all__ = [
+    "Account",
+    "AccountDefinition",
+    "Balance",
+    "Charge",
+    "Dashboard",
+    "Entry",
+    "Ledger",
+    "OdometerReading",
+    "Open",
+    "Planned",
+    "Price",
+    "Reading",
+    "Share",
+    "StoredAnswer",
+    "Verification",
+    "planned_epsilon",
+]

@@ -1,0 +1,101 @@
+"""A charge under way: reserved, and then released, or void, or left as it is."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Self
+
+from quaestor.errors import ChargeSettled, QuaestorError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from quaestor.ledger.request import Request
+    from quaestor.ledger.till import Till
+
+__all__ = ["Charge"]
+
+
+class Charge:
+    """A reservation that is in place, durably, before anything runs.
+
+    ::
+
+        with account.reserve(releases, analyst="ann", purpose="weekly report") as charge:
+            exact = run()                # nothing is drawn yet: charge.void(reason) is possible
+            charge.drawing()             # from here on the charge stays
+            charge.release(draw(exact))  # the answer is in the ledger, and may be shown
+
+    If the block ends otherwise, by an error, a crash or a loss of power, the charge stays in place:
+    budget may be wasted, and none is given away. Only the process that made the reservation can
+    void it, and only in this block: nobody can know afterwards whether noise was drawn.
+    """
+
+    __slots__ = ("_drawing", "_process", "_settled", "_till", "entry", "request")
+
+    def __init__(self, till: Till, request: Request, *, entry: int) -> None:
+        """Keep what was reserved; the ledger has it already."""
+        self._till, self.request, self.entry = till, request, entry
+        self._drawing = False
+        self._settled: str | None = None
+        self._process = os.getpid()
+
+    def __repr__(self) -> str:
+        """The entry, and how it stands."""
+        return f"<entry {self.entry} of account {self._till.name!r}, {self.status}>"
+
+    @property
+    def status(self) -> str:
+        """``reserved``, ``released`` or ``void``."""
+        return self._settled if self._settled in {"released", "void"} else "reserved"
+
+    def drawing(self) -> None:
+        """Noise is about to be drawn: from here on the charge cannot be void."""
+        self._refuse_if_settled()
+        self._drawing = True
+
+    def release(self, answer: str | None = None) -> None:
+        """The answer is about to be shown: keep it, word for word, and settle the charge."""
+        self._refuse_if_settled()
+        self._drawing = True
+        self._till.release(self.request, entry=self.entry, answer=answer)
+        self._settled = "released"
+
+    def void(self, reason: str) -> None:
+        """Give the budget back: nothing was drawn, and nothing will be. This is recorded.
+
+        The reason must not depend on private data, and neither may the decision to void.
+        """
+        self._refuse_if_settled()
+        if self._drawing:
+            raise ChargeSettled(self.entry, problem="stays charged: noise may have been drawn")
+        try:
+            self._till.void(self.request, entry=self.entry, reason=reason)
+        except QuaestorError:
+            raise
+        except BaseException:
+            self._settled = "left"  # it may or may not be void: nothing may be drawn on it
+            raise
+        self._settled = "void"
+
+    def _refuse_if_settled(self) -> None:
+        if self._process != os.getpid():
+            raise ChargeSettled(self.entry, problem="belongs to another process and stays charged")
+        if self._settled == "left":
+            raise ChargeSettled(self.entry, problem="was left behind and stays charged")
+        if self._settled is not None:
+            raise ChargeSettled(self.entry, problem=f"is {self._settled} already")
+
+    def __enter__(self) -> Self:
+        """The charge itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave an unsettled charge in place."""
+        if self._settled is None:
+            self._settled = "left"

@@ -1,0 +1,45 @@
+"""Times of events: UTC, to the microsecond, and never backwards."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from quaestor.errors import ClockWentBack
+
+__all__ = ["TOLERANCE", "is_time", "not_before", "now", "parsed"]
+
+TOLERANCE = dt.timedelta(seconds=5)
+"""How far a clock may be behind the last event: clocks that are kept in step do no worse."""
+
+_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+def now() -> str:
+    """The time by this computer's clock."""
+    return dt.datetime.now(tz=dt.UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def parsed(time: str) -> dt.datetime:
+    """Read a time back; a ValueError if it is none."""
+    return dt.datetime.strptime(time, _FORMAT).replace(tzinfo=dt.UTC)
+
+
+def is_time(time: str) -> bool:
+    """Whether a text is a time as events have it."""
+    try:
+        return parsed(time).strftime(_FORMAT) == time
+    except ValueError:
+        return False
+
+
+def not_before(last: str, time: str) -> str:
+    """The time of the next event: ``time``, or ``last`` again where the clock is a little behind.
+
+    Raises:
+        ClockWentBack: the clock is behind by more than a little.
+    """
+    if time >= last:
+        return time
+    if parsed(last) - parsed(time) > TOLERANCE:
+        raise ClockWentBack(now=time, last=last)
+    return last

@@ -1,0 +1,231 @@
+"""What an account is: a frozen value, fixed for good when the account opens."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from quaestor.accounting.across import NEIGHBOURS
+from quaestor.accounting.across.facts import All, Fact
+from quaestor.accounting.across.facts_codec import fact_from_dict
+from quaestor.accounting.across.rules import resolve
+from quaestor.accounting.releases.base import LARGEST_EPSILON, check_real
+from quaestor.errors import InvalidParameter
+from quaestor.ledger import texts
+from quaestor.ledger.policies import Dashboard, Open, Planned, Policy, policy_from_dict
+from quaestor.ledger.theory import best_filter, filter_from_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from quaestor.accounting.filters.base import Filter
+    from quaestor.accounting.releases import Release
+
+__all__ = ["ANYBODY", "AccountDefinition", "Share"]
+
+ANYBODY = "*"
+"""The name under which every analyst without a share of their own has one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How much one analyst may learn alone: a filter over the analyst's own charges.
+
+    The analyst ``"*"`` stands for everybody who is not named, each with a share of this size.
+    """
+
+    analyst: str
+    epsilon: float
+    delta: float
+    filter: Filter | None = None
+
+    def __post_init__(self) -> None:
+        """Check the name and the numbers."""
+        if self.analyst != ANYBODY:
+            texts.name("analyst", self.analyst)
+        _check_target(self)
+        _check_filter(self.filter, epsilon=self.epsilon, delta=self.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The share as plain JSON values."""
+        chosen = None if self.filter is None else self.filter.to_dict()
+        return {
+            "analyst": self.analyst,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "filter": chosen,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountDefinition:
+    """An account's name, target, datasets, policy and shares.
+
+    Args:
+        name: what the account is called.
+        epsilon: with ``delta``, what everything charged to the account is together, at most.
+        delta: see ``epsilon``.
+        datasets: the datasets that it pays for, in each of which a person is or is not.
+        policy: ``Open()``, ``Planned(...)`` or ``Dashboard(...)``.
+        membership: what is publicly known of the datasets that one person is in.
+        neighbours: which worlds are compared, as for :func:`quaestor.compose_across`.
+        shares: what each analyst may learn alone; with shares, others than those named may
+            charge nothing, unless there is a share for ``"*"``. Whoever shares answers with
+            others is covered by the account's own target, for that counts all charges.
+        beside: whether a dataset may be covered by another account as well; people in it lose
+            the sum of both.
+    """
+
+    name: str
+    epsilon: float
+    delta: float
+    datasets: tuple[str, ...]
+    policy: Policy = Open()  # noqa: RUF009  # a frozen value
+    membership: Fact | None = None
+    neighbours: str = "add_remove"
+    shares: tuple[Share, ...] = ()
+    beside: bool = False
+
+    def __post_init__(self) -> None:
+        """Check everything, and choose the filters that are not given."""
+        texts.name("name", self.name)
+        _check_target(self)
+        object.__setattr__(self, "datasets", _checked_datasets(self.datasets))
+        _check_policy(self)
+        if self.neighbours not in NEIGHBOURS:
+            raise InvalidParameter("neighbours", self.neighbours, f"one of {', '.join(NEIGHBOURS)}")
+        if self.membership is not None:
+            if not isinstance(self.membership, Fact):
+                raise InvalidParameter("membership", self.membership, "a fact, such as AtMost(2)")
+            resolve(All(self.membership), self.datasets)
+        _choose_filters(self)
+
+    def share(self, analyst: str) -> Share | None:
+        """The share that this analyst has, if any."""
+        by_name = {share.analyst: share for share in self.shares}
+        return by_name.get(analyst, by_name.get(ANYBODY))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The definition as plain JSON values."""
+        return {
+            "name": self.name,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "datasets": list(self.datasets),
+            "policy": self.policy.to_dict(),
+            "membership": None if self.membership is None else self.membership.to_dict(),
+            "neighbours": self.neighbours,
+            "shares": [share.to_dict() for share in self.shares],
+            "beside": self.beside,
+        }
+
+    def to_json(self) -> str:
+        """The definition as JSON text, always the same for the same definition."""
+        return texts.canonical(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> AccountDefinition:
+        """Read back what :meth:`to_dict` wrote."""
+        given = dict(described)
+        given["datasets"] = tuple(given["datasets"])
+        given["policy"] = policy_from_dict(given["policy"])
+        if given["membership"] is not None:
+            given["membership"] = fact_from_dict(given["membership"])
+        given["shares"] = tuple(map(_share_from_dict, given["shares"]))
+        return cls(**given)
+
+    @classmethod
+    def from_json(cls, text: str) -> AccountDefinition:
+        """Read back what :meth:`to_json` wrote."""
+        try:
+            return cls.from_dict(json.loads(text))
+        except InvalidParameter:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as problem:
+            shown = f"what to_json wrote ({type(problem).__name__})"
+            raise InvalidParameter("definition", text, shown) from None
+
+
+def _share_from_dict(described: Mapping[str, Any]) -> Share:
+    chosen = described["filter"]
+    return Share(
+        analyst=described["analyst"],
+        epsilon=described["epsilon"],
+        delta=described["delta"],
+        filter=None if chosen is None else filter_from_dict(chosen),
+    )
+
+
+def _check_target(target: AccountDefinition | Share) -> None:
+    epsilon = check_real("epsilon", target.epsilon, low=0.0, high=LARGEST_EPSILON)
+    object.__setattr__(target, "epsilon", epsilon)
+    object.__setattr__(target, "delta", check_real("delta", target.delta, low=0.0, high=1.0))
+
+
+def _check_filter(chosen: Filter | None, *, epsilon: float, delta: float) -> None:
+    if chosen is not None and (chosen.epsilon > epsilon or chosen.delta > delta):
+        shown = f"({chosen.epsilon:g}, {chosen.delta:g})"
+        raise InvalidParameter("filter", shown, f"within the target ({epsilon:g}, {delta:g})")
+
+
+def _checked_datasets(datasets: object) -> tuple[str, ...]:
+    listed = (datasets,) if isinstance(datasets, str) else datasets
+    if not isinstance(listed, list | tuple) or not listed:
+        raise InvalidParameter("datasets", datasets, "at least one name of a dataset")
+    names = tuple(texts.name("dataset", dataset) for dataset in listed)
+    if len(set(names)) < len(names):
+        raise InvalidParameter("datasets", list(names), "different names")
+    return names
+
+
+def _check_policy(definition: AccountDefinition) -> None:
+    policy, datasets = definition.policy, definition.datasets
+    if isinstance(policy, Planned):
+        declared = list(policy.releases)
+    elif isinstance(policy, Dashboard):
+        declared = [dataset for dataset, _ in policy.queries.values()]
+    elif isinstance(policy, Open):
+        declared = []
+        _check_filter(policy.filter, epsilon=definition.epsilon, delta=definition.delta)
+    else:
+        raise InvalidParameter("policy", policy, "Open(...), Planned(...) or Dashboard(...)")
+    for dataset in declared:
+        if dataset not in datasets:
+            raise InvalidParameter("policy", dataset, f"about {', '.join(datasets)} only")
+
+
+def _choose_filters(definition: AccountDefinition) -> None:
+    """Fix every filter that is not given, by what the account expects."""
+    policy = definition.policy
+    if isinstance(policy, Open) and policy.filter is None:
+        chosen = best_filter(
+            epsilon=definition.epsilon, delta=definition.delta, expected=policy.expected
+        )
+        object.__setattr__(definition, "policy", replace(policy, filter=chosen))
+    if not isinstance(definition.shares, list | tuple) or not all(
+        isinstance(share, Share) for share in definition.shares
+    ):
+        raise InvalidParameter("shares", definition.shares, "a list of Share(...)")
+    names = [share.analyst for share in definition.shares]
+    if len(set(names)) < len(names):
+        raise InvalidParameter("shares", names, "one for each analyst")
+    expected = _expected(policy)
+    shares = tuple(
+        share
+        if share.filter is not None
+        else replace(
+            share,
+            filter=best_filter(epsilon=share.epsilon, delta=share.delta, expected=expected),
+        )
+        for share in definition.shares
+    )
+    object.__setattr__(definition, "shares", shares)
+
+
+def _expected(policy: Policy) -> tuple[Release, ...]:
+    if isinstance(policy, Open):
+        return policy.expected
+    if isinstance(policy, Planned):
+        return tuple(release for listed in policy.releases.values() for release in listed)
+    return tuple(release for _, listed in policy.queries.values() for release in listed)

@@ -1,0 +1,182 @@
+"""The ledger: all accounts of one store."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Self
+
+from quaestor.errors import (
+    AccountExists,
+    InvalidParameter,
+    LedgerCorrupted,
+    UnknownAccount,
+)
+from quaestor.ledger import texts
+from quaestor.ledger.account import Account
+from quaestor.ledger.definition import AccountDefinition
+from quaestor.ledger.events import GENESIS, event_hash
+from quaestor.ledger.export import export_events
+from quaestor.ledger.journal import state_of
+from quaestor.ledger.plan_check import check_plan
+from quaestor.ledger.store import sql
+from quaestor.ledger.store.opening import open_store
+from quaestor.ledger.theory import PRICING
+from quaestor.ledger.verify import verify_account
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from quaestor.ledger.store.base import Session
+    from quaestor.ledger.verify import Verification
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """A durable store of accounts: a file, or a PostgreSQL database.
+
+    Safe to be used by many processes, on PostgreSQL by many machines, at once; each has a Ledger
+    of its own.
+
+    Args:
+        location: a path, or an address such as ``postgresql://user@host/database``.
+        create: whether to make a new ledger where there is none.
+    """
+
+    def __init__(self, location: str | Path, *, create: bool = True) -> None:
+        """Open the store; a new one is made, an older one brought up to date."""
+        self._store = open_store(location, create=create)
+
+    def __enter__(self) -> Self:
+        """The ledger itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of the store."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the store. Everything is durable already."""
+        self._store.close()
+
+    def open_account(self, definition: AccountDefinition) -> Account:
+        """Open an account, once; its definition is fixed from here on.
+
+        Raises:
+            TargetOutOfReach: what is planned loses more than the target.
+            AccountExists: the name is taken, or another account covers one of the datasets and
+                the definition does not say ``beside=True``.
+        """
+        if not isinstance(definition, AccountDefinition):
+            raise InvalidParameter("definition", definition, "an AccountDefinition")
+        check_plan(definition)
+        with self._store.writing() as session:
+            session.lock_accounts()
+            now, row = session.locked(definition.name)
+            if row is not None:
+                raise AccountExists(definition.name)
+            if not definition.beside:
+                _refuse_overlap(session, definition)
+            _open(session, definition, time=now)
+        return Account(self._store, definition)
+
+    def account(self, name: str) -> Account:
+        """An account by its name."""
+        with self._store.reading() as session:
+            found = session.row(sql.DEFINITION, name=texts.name("account", name))
+            row = session.row(sql.STATE, account=name)
+            if found is None:
+                known = [other[0] for other in session.rows(sql.ACCOUNTS)]
+                near = get_close_matches(name, known, n=1)
+                raise UnknownAccount(name, near=near[0] if near else None)
+        state = state_of(row, account=name)
+        account = Account(self._store, _definition(found[0], name))
+        if state.pricing != PRICING:
+            account.price_again()
+        return account
+
+    def accounts(self) -> tuple[Account, ...]:
+        """All accounts, by name."""
+        with self._store.reading() as session:
+            rows = session.rows(sql.ACCOUNTS)
+        return tuple(Account(self._store, _definition(row[1], row[0])) for row in rows)
+
+    def verify(self, *, heads: Mapping[str, str] | None = None) -> tuple[Verification, ...]:
+        """Check every account, and that nothing belongs to none.
+
+        Args:
+            heads: heads of accounts as they were noted elsewhere, by account.
+
+        Raises:
+            LedgerCorrupted: something does not hold together; it names the first such place.
+        """
+        noted = dict(heads or {})
+        with self._store.reading() as session:
+            session.check()
+            names = [row[0] for row in session.rows(sql.ACCOUNTS)]
+            for stray in session.rows(sql.STRAYS):
+                raise LedgerCorrupted(f"account {stray[0]!r}", "it has entries, and is gone itself")
+            for name in noted:
+                if name not in names:
+                    raise LedgerCorrupted(f"account {name!r}", "its head was noted, and it is gone")
+            return tuple(verify_account(session, name, head=noted.get(name)) for name in names)
+
+    def export(self, form: str = "jsonl", *, account: str | None = None) -> Iterator[str]:
+        """Every event as a line of ``jsonl`` or ``csv``: of one account, or of all."""
+        names = (
+            [each.name for each in self.accounts()]
+            if account is None
+            else [self.account(account).name]
+        )
+        return export_events(self._store, names, form=form)
+
+
+def _definition(text: Any, account: str) -> AccountDefinition:
+    try:
+        definition = AccountDefinition.from_json(text)
+    except InvalidParameter:
+        raise LedgerCorrupted(f"account {account!r}", "its definition is none") from None
+    return definition
+
+
+def _refuse_overlap(session: Session, definition: AccountDefinition) -> None:
+    """Whoever is in a dataset of two accounts loses what both allow; that must be meant."""
+    for row in session.rows(sql.ACCOUNTS):
+        other = _definition(row[1], row[0])
+        for dataset in definition.datasets:
+            if dataset in other.datasets:
+                raise AccountExists(other.name, dataset=dataset)
+
+
+def _open(session: Session, definition: AccountDefinition, *, time: str) -> None:
+    event: dict[str, Any] = dict.fromkeys(("analyst", "dataset", "purpose", "query", "answer"), "")
+    event |= {
+        "account": definition.name,
+        "seq": 1,
+        "kind": "opened",
+        "entry": 0,
+        "time": time,
+        "releases": "[]",
+        "detail": definition.to_json(),
+        "previous": GENESIS,
+    }
+    event["hash"] = event_hash(event)
+    session.run(sql.ADD_EVENT, **event)
+    session.run(sql.ADD_ACCOUNT, name=definition.name, definition=event["detail"])
+    session.run(
+        sql.ADD_STATE,
+        account=definition.name,
+        events=1,
+        entries=0,
+        time=time,
+        head=event["hash"],
+        closed=0,
+        pricing=PRICING,
+    )

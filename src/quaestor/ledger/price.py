@@ -1,0 +1,142 @@
+"""What a charge would cost, read on every meter, in numbers and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quaestor.errors import BudgetExceeded
+from quaestor.ledger.amounts import above, below, shown_above, shown_below
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from quaestor.accounting.releases import Release
+
+__all__ = ["Balance", "Price", "Reading"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """One meter of an account, or of an analyst's share, as it stands on one dataset.
+
+    ``spent`` is None once a charge was made of which this meter says nothing: it is of no use from
+    then on, and others carry the promise. ``remaining`` is what a single further charge on the
+    dataset may use: with facts about membership it is more than the rest of all datasets' sum.
+    """
+
+    meter: str
+    dataset: str
+    analyst: str | None
+    spent: Fraction | None
+    remaining: Fraction | None
+    limit: Fraction
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values: floats on the safe side."""
+        return {
+            "meter": self.meter,
+            "dataset": self.dataset,
+            "analyst": self.analyst,
+            "spent": None if self.spent is None else above(self.spent),
+            "remaining": None if self.remaining is None else below(self.remaining),
+            "limit": below(self.limit),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a charge asks of one meter; amounts are None where no amount would do."""
+
+    meter: str
+    analyst: str | None
+    requested: Fraction | None
+    remaining: Fraction | None
+    limit: Fraction
+
+    @property
+    def difference(self) -> Fraction | None:
+        """How much too much is requested; None where no amount would do."""
+        if self.requested is None or self.remaining is None:
+            return None
+        return max(self.requested - self.remaining, type(self.limit)(0))
+
+    @property
+    def fits(self) -> bool:
+        """Whether this meter alone would let the charge through."""
+        return self.difference is not None and self.difference == 0
+
+    @property
+    def title(self) -> str:
+        """The meter in words, with whose it is."""
+        return self.meter if self.analyst is None else f"{self.meter} of {self.analyst}'s share"
+
+    def words(self) -> str:
+        """The amounts, rounded to the safe side."""
+        if self.requested is None:
+            return "nothing is known of releases of this kind"
+        if self.remaining is None or self.difference is None:
+            return "of no use any more, after a release of which it says nothing"
+        said = f"requested {shown_above(self.requested)}, remaining {shown_below(self.remaining)}"
+        return f"{said}, too much by {shown_above(self.difference)}" if self.difference else said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values: floats on the safe side."""
+        difference = self.difference
+        return {
+            "meter": self.meter,
+            "analyst": self.analyst,
+            "requested": None if self.requested is None else above(self.requested),
+            "remaining": None if self.remaining is None else below(self.remaining),
+            "difference": None if difference is None else above(difference),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """Whether a charge fits, and what each meter says about it; nothing was charged.
+
+    ``left`` is how many more of the same would fit: of the single release where all that is asked
+    for is one kind, of the whole list otherwise. Where the charge does not fit, ``short`` is the
+    meter in the way, and ``would_fit`` the most revealing release of the same kind that fits, if
+    one is known.
+    """
+
+    account: str
+    releases: tuple[Release, ...]
+    fits: bool
+    readings: tuple[Reading, ...]
+    left: int
+    short: Reading | None = None
+    would_fit: str | None = None
+
+    def refusal(self) -> BudgetExceeded:
+        """The error that says so."""
+        short = self.short
+        if short is None:
+            raise ValueError(self)
+        difference = short.difference
+        amounts = (
+            None
+            if short.requested is None or short.remaining is None or difference is None
+            else (above(short.requested), below(short.remaining), above(difference))
+        )
+        return BudgetExceeded(
+            self.account,
+            meter=short.title,
+            amounts=amounts,
+            short=short.words(),
+            would_fit=self.would_fit,
+            left=self.left,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "account": self.account,
+            "releases": [str(release) for release in self.releases],
+            "fits": self.fits,
+            "left": self.left,
+            "would_fit": self.would_fit,
+            "meters": [reading.to_dict() for reading in self.readings],
+        }

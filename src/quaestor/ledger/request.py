@@ -1,0 +1,53 @@
+"""What is asked of an account: releases of a dataset, for an analyst, with a purpose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from quaestor.errors import InvalidParameter
+from quaestor.ledger import texts
+from quaestor.ledger.policies import checked_releases
+
+if TYPE_CHECKING:
+    from quaestor.accounting.releases import Release
+    from quaestor.ledger.definition import AccountDefinition
+
+__all__ = ["Request", "checked_request"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One charge that somebody would like to make."""
+
+    releases: tuple[Release, ...]
+    dataset: str
+    analyst: str = ""
+    purpose: str = ""
+    query: str = ""
+
+
+def checked_request(  # noqa: PLR0913  # what an entry says
+    definition: AccountDefinition,
+    releases: object,
+    *,
+    dataset: str | None,
+    analyst: str,
+    purpose: str = "",
+    query: str = "",
+) -> Request:
+    """The request, or an error that says what is wrong with it."""
+    if dataset is None and len(definition.datasets) == 1:
+        dataset = definition.datasets[0]
+    if dataset not in definition.datasets:
+        valid = f"one of the account's: {', '.join(definition.datasets)}"
+        raise InvalidParameter("dataset", dataset, valid)
+    if analyst or definition.shares:
+        texts.name("analyst", analyst)
+    return Request(
+        releases=checked_releases("releases", releases),
+        dataset=dataset,
+        analyst=analyst,
+        purpose=texts.line("purpose", purpose),
+        query=texts.line("query", query),
+    )

@@ -1,0 +1,141 @@
+"""A plan as a limit: declared slots, of which each can be taken once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from quaestor.errors import NotPlanned
+from quaestor.ledger.limits import Limit
+from quaestor.ledger.policies import Planned, counted
+from quaestor.ledger.price import Balance, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from quaestor.ledger.amounts import Totals
+    from quaestor.ledger.definition import AccountDefinition
+    from quaestor.ledger.policies import Dashboard
+    from quaestor.ledger.request import Request
+
+__all__ = ["SlotLimit"]
+
+_MOST_SHOWN = 5
+
+
+class _Slot(NamedTuple):
+    """One kind of slot: its meter, how often it was declared, and what it is in words."""
+
+    meter: str
+    limit: Fraction
+    title: str
+
+
+class SlotLimit(Limit):
+    """The slots of a plan, or the queries of a dashboard. Only what was declared can be taken."""
+
+    __slots__ = ("_account", "_policy", "_slots")
+
+    def __init__(self, definition: AccountDefinition, policy: Planned | Dashboard) -> None:
+        """Count what is declared, in an order that depends on the declaration alone."""
+        self._account, self._policy = definition.name, policy
+        self._slots: dict[str, dict[str, _Slot]] = {name: {} for name in definition.datasets}
+        if isinstance(policy, Planned):
+            for dataset, releases in policy.releases.items():
+                for release, count in counted(releases).items():
+                    meter = release.to_json()
+                    title = f"slots of {release}"
+                    self._slots[dataset][meter] = _Slot(meter, Fraction(count), title)
+        else:
+            for query, (dataset, _) in policy.queries.items():
+                self._slots[dataset][query] = _Slot(query, Fraction(1), f"query {query}")
+
+    def costs(self, request: Request) -> Totals:
+        """One for each slot that is taken.
+
+        Raises:
+            NotPlanned: something of the request was not declared.
+        """
+        taken = self._taken(request)
+        slots = self._slots[request.dataset]
+        for meter in taken:
+            if meter not in slots:
+                raise NotPlanned(self._account, asked=self._asked(request), left=self._declared())
+        return dict(taken)
+
+    def _taken(self, request: Request) -> dict[str, Fraction]:
+        if isinstance(self._policy, Planned):
+            counts = counted(request.releases)
+            return {release.to_json(): Fraction(count) for release, count in counts.items()}
+        declared = self._policy.queries.get(request.query)
+        if declared is None or counted(declared[1]) != counted(request.releases):
+            raise NotPlanned(self._account, asked=self._asked(request), left=self._declared())
+        return {request.query: Fraction(1)}
+
+    def _asked(self, request: Request) -> str:
+        listed = ", ".join(map(str, request.releases))
+        named = f" for query {request.query!r}" if request.query else ""
+        return f"{listed} on dataset {request.dataset!r}{named}"
+
+    def _declared(self) -> str:
+        """What the plan has, in words; the beginning of it where it is long."""
+        listed = [
+            f"{slot.title} on {dataset!r} ({slot.limit})"
+            for dataset, slots in self._slots.items()
+            for slot in slots.values()
+        ]
+        more = f" and {len(listed) - _MOST_SHOWN} more" if len(listed) > _MOST_SHOWN else ""
+        return f"it declares {', '.join(listed[:_MOST_SHOWN])}{more}"
+
+    def fits(self, spent: Mapping[str, Totals], request: Request) -> bool:
+        """Whether all the slots are free."""
+        return all(reading.fits for reading in self.readings(spent, request))
+
+    def holds(self, spent: Mapping[str, Totals]) -> bool:
+        """Whether nothing was taken but declared slots, each as often as declared."""
+        return all(
+            total is not None and meter in slots and 0 <= total <= slots[meter].limit
+            for dataset, slots in self._slots.items()
+            for meter, total in spent.get(dataset, {}).items()
+        )
+
+    def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[Reading, ...]:
+        """The slots that the request takes."""
+        return tuple(
+            Reading(
+                meter=balance.meter,
+                analyst=None,
+                requested=cost,
+                remaining=balance.remaining,
+                limit=balance.limit,
+            )
+            for meter, cost in self.costs(request).items()
+            for balance in (self._balance(spent, request.dataset, meter),)
+        )
+
+    def short(self, readings: tuple[Reading, ...]) -> Reading | None:
+        """The first slot that is not free."""
+        return next((reading for reading in readings if not reading.fits), None)
+
+    def times(self, spent: Mapping[str, Totals], request: Request) -> int:
+        """As often as its scarcest slot."""
+        return min(
+            (reading.remaining or Fraction(0)) // (reading.requested or Fraction(1))
+            for reading in self.readings(spent, request)
+        )
+
+    def balances(self, spent: Mapping[str, Totals], dataset: str) -> tuple[Balance, ...]:
+        """Every slot of one dataset."""
+        return tuple(self._balance(spent, dataset, meter) for meter in self._slots[dataset])
+
+    def _balance(self, spent: Mapping[str, Totals], dataset: str, meter: str) -> Balance:
+        slot = self._slots[dataset][meter]
+        taken = spent.get(dataset, {}).get(meter) or Fraction(0)
+        return Balance(
+            meter=slot.title,
+            dataset=dataset,
+            analyst=None,
+            spent=taken,
+            remaining=max(Fraction(0), slot.limit - taken),
+            limit=slot.limit,
+        )

@@ -1,0 +1,1 @@
+"""Stores: SQLite and PostgreSQL, behind one small interface of transactions and statements."""

@@ -1,0 +1,96 @@
+"""From an address to a store whose tables are as they should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quaestor.errors import InvalidParameter, LedgerCorrupted, MissingExtra
+from quaestor.ledger.store import sql
+from quaestor.ledger.store.trouble import unavailable
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+    from quaestor.ledger.store.base import Store
+
+__all__ = ["REVISIONS", "open_store"]
+
+REVISIONS = ("0001", "0002")
+"""All that there have been, oldest first; a store is brought to the last one."""
+
+_VALID = 'a file, or an address such as "postgresql://user@host/database"'
+
+
+def open_store(location: str | Path, *, create: bool) -> Store:
+    """The store at an address: made if it is new, brought up to date if it is old.
+
+    An address is never repeated in an error: it may hold a password.
+    """
+    store = _store(location, create=create)
+    try:
+        _bring_up_to_date(store, create=create)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _store(location: str | Path, *, create: bool) -> Store:
+    try:
+        from sqlalchemy import exc, make_url
+    except ImportError:
+        raise MissingExtra("sqlalchemy", extra="ledger", purpose="the ledger") from None
+    from quaestor.ledger.store.sqlite import SQLiteStore
+
+    if isinstance(location, Path) or (isinstance(location, str) and "://" not in location):
+        if not str(location) or "\0" in str(location) or str(location) == ":memory:":
+            raise InvalidParameter("ledger", location, _VALID)
+        return SQLiteStore(Path(location), create=create)
+    if not isinstance(location, str):
+        raise InvalidParameter("ledger", type(location).__name__, _VALID)
+    scheme = location.partition("://")[0]
+    try:
+        url = make_url(location)
+    except (exc.ArgumentError, ValueError):
+        raise InvalidParameter("ledger", f"{scheme}://...", _VALID) from None
+    if scheme.partition("+")[0] in {"postgresql", "postgres"}:
+        return _postgres(url)
+    if scheme == "sqlite" and url.database not in {None, "", ":memory:"}:
+        return SQLiteStore(Path(str(url.database)), create=create)
+    raise InvalidParameter("ledger", f"{scheme}://...", _VALID)
+
+
+def _postgres(url: URL) -> Store:
+    try:
+        import psycopg  # noqa: F401  # to say which extra brings it
+    except ImportError:
+        purpose = "a ledger in PostgreSQL"
+        raise MissingExtra("psycopg", extra="postgres", purpose=purpose) from None
+    from quaestor.ledger.store.postgres import PostgresStore
+
+    return PostgresStore(url)
+
+
+def _bring_up_to_date(store: Store, *, create: bool) -> None:
+    """One cheap query where nothing is to be done; otherwise one process does it for all."""
+    found = _revision(store)
+    if found == REVISIONS[-1]:
+        return
+    if found is None and not create:
+        raise unavailable("absent")
+    from quaestor.ledger.store.migrating import upgrade
+
+    with store.migrating() as connection:
+        upgrade(connection)  # whoever had to wait finds it done, and this does nothing
+
+
+def _revision(store: Store) -> str | None:
+    found = store.first_row(sql.VERSION)
+    if found is False:
+        return None
+    if not isinstance(found, tuple) or len(found) != 1:
+        raise LedgerCorrupted("the table of versions", "it does not say which one this is")
+    if found[0] not in REVISIONS:
+        raise unavailable("newer")
+    return str(found[0])

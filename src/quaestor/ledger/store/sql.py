@@ -1,0 +1,133 @@
+"""Every statement that the ledger makes, as text: the hot path is not compiled anew each time.
+
+Parameters are written ``:name``; :mod:`quaestor.ledger.store.base` writes them as the driver wants.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ACCOUNTS",
+    "ADD_ACCOUNT",
+    "ADD_ANSWER",
+    "ADD_EVENT",
+    "ADD_STATE",
+    "ANSWER",
+    "ANSWERS",
+    "BALANCES",
+    "BALANCES_OF",
+    "CLEAR_BALANCES",
+    "DEFINITION",
+    "ENTRIES",
+    "EVENTS",
+    "HISTORY",
+    "SETTLED",
+    "SET_BALANCE",
+    "SET_STATE",
+    "STATE",
+    "STRAYS",
+    "VERSION",
+]
+
+VERSION = "SELECT version_num FROM ledger_version"
+
+ACCOUNTS = "SELECT name, definition FROM ledger_accounts ORDER BY name"
+
+DEFINITION = "SELECT definition FROM ledger_accounts WHERE name = :name"
+
+ADD_ACCOUNT = "INSERT INTO ledger_accounts (name, definition) VALUES (:name, :definition)"
+
+# What changes with every charge is apart from the definition, which may be long.
+STATE = """
+SELECT events, entries, time, head, closed, pricing FROM ledger_heads WHERE account = :account
+"""
+
+ADD_STATE = """
+INSERT INTO ledger_heads (account, events, entries, time, head, closed, pricing)
+VALUES (:account, :events, :entries, :time, :head, :closed, :pricing)
+"""
+
+SET_STATE = """
+UPDATE ledger_heads SET events = :events, entries = :entries, time = :time, head = :head,
+closed = :closed, pricing = :pricing WHERE account = :account
+"""
+
+ADD_EVENT = """
+INSERT INTO ledger_events (account, seq, kind, entry, time, analyst, dataset, purpose, query,
+releases, detail, answer, previous, hash)
+VALUES (:account, :seq, :kind, :entry, :time, :analyst, :dataset, :purpose, :query,
+:releases, :detail, :answer, :previous, :hash)
+"""
+
+EVENTS = """
+SELECT account, seq, kind, entry, time, analyst, dataset, purpose, query,
+releases, detail, answer, previous, hash
+FROM ledger_events WHERE account = :account AND seq > :after ORDER BY seq LIMIT :page
+"""
+
+BALANCES = "SELECT dataset, analyst, totals FROM ledger_balances WHERE account = :account"
+
+BALANCES_OF = """
+SELECT dataset, analyst, totals FROM ledger_balances
+WHERE account = :account AND analyst IN ('*', :analyst)
+"""
+
+SET_BALANCE = """
+INSERT INTO ledger_balances (account, dataset, analyst, totals)
+VALUES (:account, :dataset, :analyst, :totals)
+ON CONFLICT (account, dataset, analyst) DO UPDATE SET totals = excluded.totals
+"""
+
+CLEAR_BALANCES = "DELETE FROM ledger_balances WHERE account = :account"
+
+SETTLED = """
+SELECT kind FROM ledger_events
+WHERE account = :account AND entry = :entry AND kind IN ('released', 'void')
+"""
+
+ENTRIES = """
+SELECT c.seq, c.entry, c.kind, c.time, c.analyst, c.dataset, c.purpose, c.query, c.releases,
+s.kind, s.time, s.detail, s.answer
+FROM ledger_events c LEFT JOIN ledger_events s
+ON s.account = c.account AND s.entry = c.entry AND s.kind IN ('released', 'void')
+WHERE c.account = :account AND c.seq > :seq AND c.entry > :after
+AND c.kind IN ('reserved', 'imported')
+ORDER BY c.seq LIMIT :page
+"""
+
+# What was charged and not given back, each different charge once with how often it was made. The
+# query matters only where queries themselves are declared.
+HISTORY = """
+SELECT c.dataset, c.analyst, CASE WHEN :each = 1 THEN c.query ELSE '' END, c.releases, COUNT(*)
+FROM ledger_events c
+WHERE c.account = :account AND c.kind IN ('reserved', 'imported') AND NOT EXISTS (
+SELECT 1 FROM ledger_events v WHERE v.account = c.account AND v.entry = c.entry
+AND v.kind IN ('released', 'void') AND v.kind = 'void')
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+"""
+
+ADD_ANSWER = """
+INSERT INTO ledger_answers (account, entry, dataset, query, analyst, answer)
+VALUES (:account, :entry, :dataset, :query, :analyst, :answer)
+"""
+
+# With :analyst = '' anybody's. The newest, so that a question asked and paid for again is answered
+# by what was paid for last.
+ANSWER = """
+SELECT a.entry, a.answer, e.answer FROM ledger_answers a LEFT JOIN ledger_events e
+ON e.account = a.account AND e.entry = a.entry
+AND e.kind IN ('released', 'void') AND e.kind = 'released'
+WHERE a.account = :account AND a.dataset = :dataset AND a.query = :query
+AND (:analyst = '' OR a.analyst = :analyst)
+ORDER BY a.entry DESC LIMIT 1
+"""
+
+ANSWERS = """
+SELECT entry, dataset, query, analyst, answer FROM ledger_answers
+WHERE account = :account AND entry > :after ORDER BY entry LIMIT :page
+"""
+
+STRAYS = """
+SELECT account FROM ledger_events UNION SELECT account FROM ledger_balances
+UNION SELECT account FROM ledger_answers UNION SELECT account FROM ledger_heads
+EXCEPT SELECT name FROM ledger_accounts
+"""

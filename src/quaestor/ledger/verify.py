@@ -1,0 +1,152 @@
+"""Checking an account: its chain, and everything beside the chain that must follow from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quaestor.errors import InvalidParameter, LedgerCorrupted, UnknownAccount
+from quaestor.ledger import texts
+from quaestor.ledger.book import EVERYBODY, Book
+from quaestor.ledger.chain import Chain
+from quaestor.ledger.definition import AccountDefinition
+from quaestor.ledger.events import COLUMNS, releases_from_text
+from quaestor.ledger.journal import State, read_balances
+from quaestor.ledger.policies import Dashboard
+from quaestor.ledger.request import Request
+from quaestor.ledger.store import sql
+from quaestor.ledger.theory import PRICING
+
+if TYPE_CHECKING:
+    from quaestor.ledger.store.base import Session
+
+__all__ = ["Verification", "verify_account"]
+
+_PAGE = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """An account that holds together. Note its ``head`` elsewhere: it stands for all before it."""
+
+    account: str
+    events: int
+    entries: int
+    head: str
+
+
+def verify_account(session: Session, account: str, *, head: str | None = None) -> Verification:
+    """Recompute everything from the events; the first place that differs is the error."""
+    found = session.row(sql.DEFINITION, name=account)
+    if found is None:
+        raise UnknownAccount(account, near=None)
+    row = session.row(sql.STATE, account=account)
+    chain = _chain(session, account)
+    place = f"account {account!r}"
+    if head is not None and head != chain.head and head not in chain.heads:
+        raise LedgerCorrupted(
+            place,
+            "the head that was noted is not in its chain: events were taken away or rewritten",
+        )
+    if found[0] != chain.definition:
+        raise LedgerCorrupted(place, "its definition is not the one that it was opened with")
+    _check_state(None if row is None else State(*row), chain, place)
+    book = Book(_definition(chain.definition, account))
+    _check_totals(session, book, chain)
+    _check_answers(session, chain, account)
+    return Verification(
+        account=account, events=chain.events, entries=chain.entries, head=chain.head
+    )
+
+
+def _chain(session: Session, account: str) -> Chain:
+    chain, after = Chain(account), 0
+    while True:
+        rows = session.rows(sql.EVENTS, account=account, after=after, page=_PAGE)
+        for row in rows:
+            chain.add(dict(zip(COLUMNS, row, strict=True)))
+        if len(rows) < _PAGE:
+            return chain
+        after = chain.events
+
+
+def _check_state(state: State | None, chain: Chain, place: str) -> None:
+    expected = State(
+        events=chain.events,
+        entries=chain.entries,
+        time=chain.time,
+        head=chain.head,
+        closed=int(chain.closed),
+        pricing=PRICING,
+    )
+    for name in State.__dataclass_fields__:
+        if getattr(state, name, None) != getattr(expected, name):
+            raise LedgerCorrupted(place, f"its {name} is not what its events say")
+
+
+def _definition(text: str, account: str) -> AccountDefinition:
+    try:
+        definition = AccountDefinition.from_json(text)
+    except InvalidParameter:
+        raise LedgerCorrupted(f"account {account!r}", "its definition is none") from None
+    if definition.name != account:
+        raise LedgerCorrupted(f"account {account!r}", "its definition is that of another account")
+    return definition
+
+
+def _check_totals(session: Session, book: Book, chain: Chain) -> None:
+    account = book.definition.name
+    history: Counter[tuple[str, str, str, str]] = Counter()
+    by_query = isinstance(book.definition.policy, Dashboard)
+    for (dataset, analyst, query, releases), count in chain.charged.items():
+        history[dataset, analyst, query if by_query else "", releases] += count
+    try:
+        priced = book.totals(
+            (
+                Request(
+                    releases=releases_from_text(releases),
+                    dataset=dataset,
+                    analyst=analyst,
+                    query=query,
+                ),
+                count,
+            )
+            for (dataset, analyst, query, releases), count in history.items()
+        )
+    except (InvalidParameter, KeyError, TypeError, ValueError):
+        place = f"the entries of account {account!r}"
+        raise LedgerCorrupted(place, "some of them cannot have been charged to it") from None
+    rows = session.rows(sql.BALANCES, account=account)
+    stored = {p: t for p, t in read_balances(rows, account=account).items() if t}
+    if stored != priced:
+        raise LedgerCorrupted(
+            f"the totals of account {account!r}", "they are not what its entries add up to"
+        )
+    holder = book.beyond(priced)
+    if holder is not None:
+        whose = "it allows" if holder == EVERYBODY else f"the share of {holder!r} allows"
+        raise LedgerCorrupted(f"account {account!r}", f"more was charged than {whose}")
+
+
+def _check_answers(session: Session, chain: Chain, account: str) -> None:
+    missing, after = dict(chain.answers), 0
+    while True:
+        rows = session.rows(sql.ANSWERS, account=account, after=after, page=_PAGE)
+        for entry, *labels, answer in rows:
+            place = f"the answer of entry {entry} of account {account!r}"
+            expected = missing.pop(entry, None)
+            if expected is None:
+                raise LedgerCorrupted(place, "its entry has released none")
+            if (*labels, _digest(answer)) != expected:
+                raise LedgerCorrupted(place, "it is not the one that was released")
+            after = entry
+        if len(rows) < _PAGE:
+            break
+    for entry in missing:
+        place = f"the answer of entry {entry} of account {account!r}"
+        raise LedgerCorrupted(place, "it is gone")
+
+
+def _digest(answer: Any) -> str:
+    return texts.digest(answer) if isinstance(answer, str) else ""
