@@ -1,4 +1,4 @@
-"""What holds for every test: a skipped one counts as failed."""
+"""What holds for every test: a skipped one counts as failed; and servers that many share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.servers import postgres_server, spark_cluster
+
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
 
 @pytest.hookimpl(wrapper=True)
@@ -18,3 +20,17 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         report.outcome = "failed"
         report.longrepr = f"skipped, which counts as failed: {report.longrepr}"
     return report
+
+
+@pytest.fixture(scope="session")
+def postgres_address() -> Iterator[str]:
+    """The address of a PostgreSQL server that belongs to this test run."""
+    with postgres_server() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def spark_master() -> Iterator[str]:
+    """The address of a Spark cluster, one master and two workers, of this test run."""
+    with spark_cluster() as address:
+        yield address

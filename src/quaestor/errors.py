@@ -24,7 +24,9 @@
     ├── ClockWentBack             the clock is behind the ledger's last entry
     ├── LedgerUnavailable         the ledger's store cannot be used just now
     ├── LedgerCorrupted           the ledger's store does not hold together
-    └── MissingExtra              an optional dependency is needed and not installed
+    ├── MissingExtra              an optional dependency is needed and not installed
+    ├── SourceUnavailable         a table cannot be reached, or is not what the catalog says
+    └── EngineFailed              a query failed; nothing is said of why
 
 Each class has a stable ``code`` for programs, fields that can be read, and a sentence that says
 what to do next.
@@ -41,6 +43,7 @@ __all__ = [
     "ChargeSettled",
     "ClockWentBack",
     "ContradictoryFacts",
+    "EngineFailed",
     "InvalidCatalog",
     "InvalidExpression",
     "InvalidParameter",
@@ -52,6 +55,7 @@ __all__ = [
     "NotPlanned",
     "QuaestorError",
     "RefusedQuery",
+    "SourceUnavailable",
     "TargetOutOfReach",
     "TheoremDoesNotApply",
     "UnknownAccount",
@@ -505,3 +509,29 @@ class MissingExtra(QuaestorError, ImportError):
     def fields(self) -> dict[str, Any]:
         """The missing package and the extra that brings it."""
         return {"package": self.package, "extra": self.extra}
+
+
+class SourceUnavailable(QuaestorError):
+    """A table cannot be reached, or is not what the catalog says; no row was read."""
+
+    code = "source_unavailable"
+
+    def __init__(self, table: str, problem: str) -> None:
+        super().__init__(f"table {_shown(table)} cannot be asked: {problem}")
+        self.table, self.problem = table, problem
+
+    def fields(self) -> dict[str, Any]:
+        """The table, and what stands in the way."""
+        return {"table": self.table, "problem": self.problem}
+
+
+class EngineFailed(QuaestorError):
+    """A query failed on its engine. Always the same words: an engine's own may quote rows."""
+
+    code = "engine_failed"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the engine could not answer; its reasons may be about somebody, and are not shown: "
+            "see that the server is up and has memory and space, then ask again"
+        )

@@ -1,0 +1,114 @@
+"""DuckDB, embedded: its own files, opened for reading only, and Parquet and CSV files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.engines.dialects import Dialect
+from quaestor.curator.engines.files import found, header, kind_of, pattern_of
+from quaestor.errors import MissingExtra, SourceUnavailable
+
+if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import Catalog, Table
+
+__all__ = ["DuckConnection"]
+
+
+class DuckConnection:
+    """A DuckDB in memory, to which the files of the catalog are attached."""
+
+    dialect = Dialect("duckdb")
+
+    def __init__(self, catalog: Catalog) -> None:
+        try:
+            import duckdb as _  # noqa: F401 (ibis would say only that it has no such backend)
+            import ibis
+        except ImportError:
+            raise MissingExtra("ibis", extra="curator", purpose="asking DuckDB") from None
+        self._catalog = catalog
+        self._backend = ibis.duckdb.connect()
+        self._attached: dict[str, str] = {}
+        self._views: list[str] = []
+        for setting in (
+            "SET TimeZone = 'UTC'",
+            "SET autoinstall_known_extensions = false",
+            "SET enable_progress_bar = false",
+        ):
+            self._backend.raw_sql(setting)
+
+    def table(self, table: Table) -> Any:
+        """A table of an attached file, or a view of Parquet or CSV files."""
+        if table.source.table is None:
+            return self._files(table)
+        if table.source.connection is None:
+            raise SourceUnavailable(table.name, "its source names a table, but no DuckDB file")
+        database = self._attach(table)
+        *schema, name = table.source.table.split(".")
+        try:
+            return self._backend.table(name, database=(database, schema[-1] if schema else "main"))
+        except Exception:  # noqa: BLE001 (what kind of error it is depends on the version)
+            missing = SourceUnavailable(
+                table.name, f"{table.source.connection} has no table {table.source.table}"
+            )
+        raise missing
+
+    def compiled(self, table: Any) -> str:
+        """The SQL of an ibis table."""
+        return str(self._backend.compile(table))
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement, on a cursor of its own."""
+        with self._backend.con.cursor() as cursor:
+            return list(cursor.execute(sql).fetchall())
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._backend.disconnect()
+
+    def _attach(self, table: Table) -> str:
+        from pathlib import Path
+
+        path = str(Path(self._catalog.folder).absolute() / str(table.source.connection))
+        if path not in self._attached:
+            name = f"attached{len(self._attached)}"
+            if not Path(path).is_file():
+                raise SourceUnavailable(table.name, f"there is no file {table.source.connection}")
+            try:
+                self._backend.raw_sql(f"ATTACH {_quoted(path)} AS {name} (READ_ONLY)")
+            except Exception:  # noqa: BLE001 (as above)
+                name = ""
+            if not name:
+                raise SourceUnavailable(
+                    table.name,
+                    f"{table.source.connection} cannot be opened as a DuckDB file for reading",
+                )
+            self._attached[path] = name
+        return self._attached[path]
+
+    def _files(self, table: Table) -> Any:
+        pattern, kind = pattern_of(self._catalog, table), kind_of(table)
+        paths = [pattern] if "://" in pattern else found(table, pattern)
+        files = "[" + ", ".join(_quoted(path) for path in paths) + "]"
+        if kind == "parquet":
+            rows = f"read_parquet({files})"
+        else:
+            # Guessing types or delimiters would make them depend on what single rows hold.
+            names, between = header(table, paths[0])
+            columns = "{" + ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names) + "}"
+            rows = (
+                f"read_csv({files}, auto_detect = false, header = true, columns = {columns}, "
+                f"delim = {_quoted(between)}, quote = '\"', escape = '\"', nullstr = '', "
+                "allow_quoted_nulls = false, ignore_errors = true, null_padding = true)"
+            )
+        name = f"files{len(self._views)}"
+        self._views.append(name)
+        try:
+            self._backend.raw_sql(f"CREATE VIEW {name} AS SELECT * FROM {rows}")  # noqa: S608 (quoted)
+            return self._backend.table(name)
+        except Exception:  # noqa: BLE001 (as above)
+            unreadable = SourceUnavailable(table.name, f"{table.source.files} cannot be read")
+        raise unreadable
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,62 @@
+"""Files as tables: which format, which paths, and the header of a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from quaestor.errors import SourceUnavailable
+
+if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import Catalog, Table
+
+__all__ = ["found", "header", "kind_of", "pattern_of"]
+
+
+def pattern_of(catalog: Catalog, table: Table) -> str:
+    """The glob of the table's files; a relative one starts at the catalog's folder."""
+    files = table.source.files
+    if not files:
+        raise SourceUnavailable(table.name, "its source names neither a table nor files")
+    if "://" in files:
+        return files
+    return str(Path(catalog.folder).absolute() / Path(files).expanduser())
+
+
+def kind_of(table: Table) -> Literal["parquet", "csv"]:
+    """The format, by the end of the name."""
+    name = (table.source.files or "").lower()
+    if name.endswith((".parquet", ".pq")):
+        return "parquet"
+    if name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
+        return "csv"
+    raise SourceUnavailable(table.name, "its files must end in .parquet, .csv, .csv.gz or .tsv")
+
+
+def found(table: Table, pattern: str) -> list[str]:
+    """The files that the glob finds, at least one."""
+    paths = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (an absolute pattern)
+    if not paths:
+        raise SourceUnavailable(table.name, f"no file matches {table.source.files}")
+    return paths
+
+
+def header(table: Table, path: str) -> tuple[list[str], str]:
+    """The names of a CSV file's columns, and what stands between them."""
+    try:
+        opened = gzip.open if path.endswith(".gz") else open
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+            line = next(csv.reader([file.readline(1_000_000)], delimiter=between(table)), [])
+    except (OSError, UnicodeError, csv.Error):
+        line = []
+    if not line:
+        raise SourceUnavailable(table.name, "the first line of its first file names no columns")
+    return line, between(table)
+
+
+def between(table: Table) -> str:
+    """Commas, or tabulators in .tsv files."""
+    return "\t" if ".tsv" in (table.source.files or "").lower() else ","

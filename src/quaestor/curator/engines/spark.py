@@ -1,0 +1,105 @@
+"""Spark: on this machine (``local[2]``), a cluster (``spark://``), or Connect (``sc://``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.engines.dialects import Dialect
+from quaestor.curator.engines.files import between, kind_of, pattern_of
+from quaestor.errors import MissingExtra, SourceUnavailable
+
+if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import Catalog, Table
+
+__all__ = ["SparkConnection"]
+
+_SETTINGS = {
+    # Otherwise casts and overflows raise errors that quote the value.
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # Its inference of filters can take memory that grows exponentially with the expressions.
+    "spark.sql.constraintPropagation.enabled": "false",
+    # Old dates are what they say; otherwise files of other writers may be refused.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+}
+
+
+class SparkConnection:
+    """A Spark session; a process has one of a cluster at most."""
+
+    dialect = Dialect("spark")
+
+    def __init__(self, catalog: Catalog, table: Table) -> None:
+        self._catalog = catalog
+        self._session = _session(table)
+        import ibis
+
+        self._backend = ibis.pyspark.connect(self._session)
+        for name, value in _SETTINGS.items():
+            self._session.conf.set(name, value)
+
+    def table(self, table: Table) -> Any:
+        """A table of Spark's catalog, or a view of Parquet or CSV files."""
+        name = table.source.table
+        try:
+            if name is None:
+                pattern = pattern_of(self._catalog, table)
+                name = f"quaestor_{table.name.lower()}"
+                self._read(table, pattern).createOrReplaceTempView(name)
+                return self._backend.table(name)
+            *schema, name = name.split(".")
+            return self._backend.table(name, database=tuple(schema) or None)
+        except SourceUnavailable:
+            raise
+        except Exception:  # noqa: BLE001 (what kind of error it is depends on the version)
+            missing = SourceUnavailable(
+                table.name, f"Spark cannot read {table.source.table or table.source.files}"
+            )
+        raise missing
+
+    def compiled(self, table: Any) -> str:
+        """The SQL of an ibis table."""
+        return str(self._backend.compile(table))
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        return [tuple(row) for row in self._session.sql(sql).collect()]
+
+    def close(self) -> None:
+        """Leave the session to whoever else uses it: closing it would stop the cluster's work."""
+
+    def _read(self, table: Table, pattern: str) -> Any:
+        if kind_of(table) == "parquet":
+            return self._session.read.parquet(pattern)
+        return self._session.read.csv(
+            pattern,
+            header=True,
+            inferSchema=False,
+            sep=between(table),
+            escape='"',
+            mode="PERMISSIVE",
+        )
+
+
+def _session(table: Table) -> Any:
+    master = table.source.connection or ""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtra("pyspark", extra="spark", purpose="asking Spark") from None
+    try:
+        builder = SparkSession.builder.appName("quaestor")
+        if master.startswith("sc://"):
+            return builder.remote(master).getOrCreate()
+        builder = builder.master(master).config("spark.ui.enabled", "false")
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")  # its messages quote rows
+        same = session.sparkContext.master == master
+    except Exception:  # noqa: BLE001 (of many kinds, Java's among them)
+        problem = f"no Spark answers at {master!r}"
+    else:
+        if same:
+            return session
+        problem = f"this process already uses another Spark than {master!r}"
+    raise SourceUnavailable(table.name, problem)

@@ -1,0 +1,530 @@
+"""Measures computed slowly and obviously, row by row in Python, from what the docstrings say."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import itertools
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator import measures as m
+from quaestor.curator import query as q
+from quaestor.curator.language import expressions as e
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from quaestor.curator.catalog.model import Catalog, ColumnFacts
+
+__all__ = ["evaluate", "measured"]
+
+Cell = tuple[str, Any]  # a kind, and a value of it or None
+Row = dict[str, Cell]
+
+_NUMBERS = {"integer", "real"}
+_TOP = 2.0**53
+
+
+# Reading
+
+
+def _clip(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
+
+
+def _as_real(raw: Any) -> float | None:
+    if raw is None:
+        return None
+    if isinstance(raw, str):
+        return _number_in(raw)
+    value = float(raw)
+    return None if math.isnan(value) else value
+
+
+def _number_in(text: str) -> float | None:
+    pattern = r" *[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?([0-6]?\d))? *"
+    return float(text) if re.fullmatch(pattern, text, re.ASCII) else None
+
+
+def _date_in(text: str) -> dt.date | None:
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII):
+        return None
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _boolean_in(text: str) -> bool | None:
+    return {"true": True, "True": True, "TRUE": True}.get(
+        text, {"false": False, "False": False, "FALSE": False}.get(text)
+    )
+
+
+def _read(raw: Any, facts: ColumnFacts, *, unit: bool) -> Cell:  # noqa: PLR0911 (one a rule)
+    if unit:
+        if raw is not None and facts.kind == "integer":
+            raw = int(raw)
+        return facts.kind, raw
+    if facts.kind in _NUMBERS:
+        low = -_TOP if facts.low is None else facts.low
+        high = _TOP if facts.high is None else facts.high
+        value = _as_real(raw)
+        if value is None:
+            return facts.kind, None
+        value = _clip(value, low, high)
+        if facts.kind == "integer":
+            return "integer", float(math.floor(value + 0.5))
+        if facts.granularity is None:
+            return "real", 0.0 if abs(value) < 2.0**-40 else value
+        steps = math.floor(value / facts.granularity + 0.5)
+        return "real", _clip(steps * facts.granularity, low, high)
+    if isinstance(raw, str) and facts.kind == "date":
+        return "date", _date_in(raw)
+    if isinstance(raw, str) and facts.kind == "boolean":
+        return "boolean", _boolean_in(raw)
+    return facts.kind, raw
+
+
+# Expressions
+
+
+def evaluate(expression: e.Expression, row: Row) -> Cell:
+    """The kind and the value of an expression in a row."""
+    return _RULES[type(expression)](expression, row)
+
+
+def _operand(expression: e.Expression, row: Row) -> Cell:
+    """Numbers are floats as soon as something is done with them; units alone can be larger."""
+    kind, value = evaluate(expression, row)
+    return kind, float(value) if isinstance(value, int) and kind == "integer" else value
+
+
+def _constant(x: e.Constant, _row: Row) -> Cell:
+    if x.value is None:
+        return x.kind, None
+    if x.kind in _NUMBERS:
+        return x.kind, float(x.value)
+    return x.kind, dt.date.fromisoformat(str(x.value)) if x.kind == "date" else x.value
+
+
+def _arithmetic(x: e.Arithmetic, row: Row) -> Cell:
+    (left_kind, a), (right_kind, b) = _operand(x.left, row), _operand(x.right, row)
+    kind = "integer" if left_kind == right_kind == "integer" and x.operator != "/" else "real"
+    if a is None or b is None:
+        return kind, None
+    a, b = (0.0 if abs(v) < 2.0**-400 else _clip(v, -(2.0**400), 2.0**400) for v in (a, b))
+    if x.operator == "+":
+        return kind, a + b
+    if x.operator == "-":
+        return kind, a - b
+    if x.operator == "*":
+        return kind, a * b
+    if x.operator == "/":
+        return kind, None if abs(b) < 2.0**-40 else a / b
+    return kind, _rest(a, b, whole=kind == "integer")
+
+
+def _rest(a: float, b: float, *, whole: bool) -> float | None:
+    scale = 1.0 if whole else 2.0**20
+    x, y = (math.floor(_clip(v, -_TOP / scale, _TOP / scale) * scale + 0.5) for v in (a, b))
+    if y == 0:
+        return None
+    return math.copysign(abs(x) % abs(y), x) / scale
+
+
+def _sides(x: Any, row: Row) -> tuple[Any, Any]:
+    return _operand(x.left, row)[1], _operand(x.right, row)[1]
+
+
+def _comparison(x: e.Comparison, row: Row) -> Cell:
+    a, b = _sides(x, row)
+    if a is None or b is None:
+        return "boolean", None
+    if isinstance(a, str):
+        a, b = a.encode(), b.encode()
+    compared: dict[str, Callable[[], bool]] = {
+        "=": lambda: a == b,
+        "<>": lambda: a != b,
+        "<": lambda: a < b,
+        "<=": lambda: a <= b,
+        ">": lambda: a > b,
+        ">=": lambda: a >= b,
+    }
+    return "boolean", compared[x.operator]()
+
+
+def _logic(x: e.Logic, row: Row) -> Cell:
+    values = [evaluate(operand, row)[1] for operand in x.operands]
+    decides = x.operator == "or"
+    if decides in values:
+        return "boolean", decides
+    return "boolean", None if None in values else not decides
+
+
+def _not(x: e.Not, row: Row) -> Cell:
+    value = evaluate(x.operand, row)[1]
+    return "boolean", None if value is None else not value
+
+
+def _is_null(x: e.IsNull, row: Row) -> Cell:
+    return "boolean", evaluate(x.operand, row)[1] is None
+
+
+def _member(x: e.Member, row: Row) -> Cell:
+    value = _operand(x.operand, row)[1]
+    values = [_constant(c, row)[1] for c in x.values]
+    if not values:
+        return "boolean", False
+    if value is None:
+        return "boolean", None
+    if value in [v for v in values if v is not None]:
+        return "boolean", True
+    return "boolean", None if None in values else False
+
+
+def _like(x: e.Like, row: Row) -> Cell:
+    value = evaluate(x.operand, row)[1]
+    if value is None:
+        return "boolean", None
+    parts = {"%": ".*", "_": "."}
+    pattern = "".join(parts.get(c, re.escape(c)) for c in x.pattern)
+    return "boolean", re.fullmatch(pattern, value, re.DOTALL) is not None
+
+
+def _case(x: e.Case, row: Row) -> Cell:
+    branches = [(evaluate(test, row)[1], evaluate(result, row)) for test, result in x.branches]
+    otherwise = evaluate(x.otherwise, row)
+    kinds = {kind for _, (kind, _) in branches} | {otherwise[0]}
+    kind = kinds.pop() if len(kinds) == 1 else "real"
+    for test, (_, value) in branches:
+        if test:
+            return kind, value
+    return kind, otherwise[1]
+
+
+def _cast(x: e.Cast, row: Row) -> Cell:  # noqa: PLR0911 (one a rule)
+    kind, value = evaluate(x.operand, row)
+    if value is None or kind == x.kind:
+        return x.kind, value
+    if kind == "text":
+        readers: dict[str, Callable[[str], Any]] = {
+            "date": _date_in,
+            "boolean": _boolean_in,
+            "real": _number_in,
+        }
+        if x.kind == "integer":
+            number = _number_in(value)
+            return "integer", None if number is None else _rounded(number)
+        return x.kind, readers[x.kind](value)
+    if x.kind == "text":
+        if kind == "boolean":
+            return "text", "true" if value else "false"
+        return "text", str(int(value)) if kind == "integer" else value.isoformat()
+    if x.kind == "boolean":
+        return "boolean", value != 0
+    if (kind, x.kind) == ("real", "integer"):
+        return "integer", float(math.floor(_clip(value, -_TOP, _TOP) + 0.5))
+    return x.kind, float(value)
+
+
+def _call(x: e.Call, row: Row) -> Cell:
+    cells = [evaluate(argument, row) for argument in x.arguments]
+    kinds, values = [kind for kind, _ in cells], [value for _, value in cells]
+    known = [value for value in values if value is not None]
+    joint = kinds[0] if len(set(kinds)) == 1 else "real"
+    if x.function == "coalesce":
+        return joint, known[0] if known else None
+    if x.function in {"least", "greatest"}:
+        choose = min if x.function == "least" else max
+        return joint, choose(known) if known else None
+    if x.function == "nullif":
+        return kinds[0], None if values[0] == values[1] else values[0]
+    kind = _KINDS.get(x.function, kinds[0])
+    if x.function == "round" and len(values) == 2:
+        kind = "real" if values[1] >= 0 else kinds[0]
+    if x.function == "clamp" and len(set(kinds)) > 1 and x.arguments[1:] != _constants(x):
+        kind = "real"
+    return kind, None if len(known) < len(values) else _FUNCTIONS[x.function](*values)
+
+
+def _constants(x: e.Call) -> tuple[e.Expression, ...]:
+    return tuple(one for one in x.arguments[1:] if isinstance(one, e.Constant))
+
+
+def _rounded(x: float, digits: float = 0.0) -> float:
+    scale = math.pow(10.0, abs(digits))
+    if digits >= 0:
+        return math.floor(_clip(x, -_TOP / scale, _TOP / scale) * scale + 0.5) / scale
+    return math.floor(_clip(x, -_TOP, _TOP) / scale + 0.5) * scale
+
+
+def _logarithm(x: float, base: float) -> float | None:
+    if x <= 0:
+        return None
+    return math.floor(math.log(x) * (2.0**20 / math.log(base)) + 0.5) * 2.0**-20
+
+
+def _exp(x: float) -> float:
+    """Rounded to 28 significant bits."""
+    mantissa, exponent = math.frexp(math.exp(_clip(x, -64.0, 64.0)))
+    return math.ldexp(round(mantissa * 2**28), exponent - 28)
+
+
+def _substring(text: str, start: float, length: float = math.inf) -> str:
+    last = start + length - 1
+    return "".join(c for place, c in enumerate(text, start=1) if start <= place <= last)
+
+
+def _letters(text: str, *, upper: bool) -> str:
+    return "".join((c.upper() if upper else c.lower()) if c.isascii() else c for c in text)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "sign": lambda x: float((x > 0) - (x < 0)),
+    "floor": lambda x: float(math.floor(_clip(x, -_TOP, _TOP))),
+    "ceil": lambda x: float(math.ceil(_clip(x, -_TOP, _TOP))),
+    "round": _rounded,
+    "sqrt": lambda x: math.sqrt(x) if x >= 0 else None,
+    "ln": lambda x: _logarithm(x, math.e),
+    "log10": lambda x: _logarithm(x, 10.0),
+    "exp": _exp,
+    "clamp": lambda x, low, high: low if x < low else min(x, high),
+    "upper": lambda x: _letters(x, upper=True),
+    "lower": lambda x: _letters(x, upper=False),
+    "length": lambda x: float(len(x)),
+    "substring": _substring,
+    "year": lambda x: float(x.year),
+    "quarter": lambda x: float((x.month + 2) // 3),
+    "month": lambda x: float(x.month),
+    "day": lambda x: float(x.day),
+    "dow": lambda x: float(x.isoweekday() % 7),
+    "first_of_month": lambda x: x.replace(day=1),
+    "first_of_year": lambda x: x.replace(month=1, day=1),
+}
+_KINDS = {
+    **dict.fromkeys(("sqrt", "ln", "log10", "exp"), "real"),
+    **dict.fromkeys(("sign", "floor", "ceil", "round", "length"), "integer"),
+    **dict.fromkeys(("year", "quarter", "month", "day", "dow"), "integer"),
+}
+_RULES: dict[type, Callable[[Any, Row], Cell]] = {
+    e.Column: lambda x, row: row[x.name],
+    e.Constant: _constant,
+    e.Arithmetic: _arithmetic,
+    e.Comparison: _comparison,
+    e.Logic: _logic,
+    e.Not: _not,
+    e.IsNull: _is_null,
+    e.Member: _member,
+    e.Like: _like,
+    e.Case: _case,
+    e.Cast: _cast,
+    e.Call: _call,
+}
+
+
+# Relations
+
+
+def _rows(
+    relation: q.Relation, catalog: Catalog, data: dict[str, list[dict[str, Any]]]
+) -> list[Row]:
+    if isinstance(relation, q.Scan):
+        table = catalog.table(relation.table)
+        assert table
+        return [
+            {c.name: _read(raw[c.name], c, unit=c.name == table.unit) for c in table.columns}
+            for raw in data[table.name]
+        ]
+    if isinstance(relation, q.Filtered):
+        rows = _rows(relation.rows, catalog, data)
+        return [row for row in rows if evaluate(relation.condition, row)[1] is True]
+    if isinstance(relation, q.Projected):
+        rows = _rows(relation.rows, catalog, data)
+        return [{name: evaluate(x, row) for name, x in relation.columns} for row in rows]
+    assert isinstance(relation, q.Join)
+    left, right = _rows(relation.left, catalog, data), _rows(relation.right, catalog, data)
+    if relation.unique:
+        right = _one_a_key(right, [column.name for _, column in relation.on])
+    empty = {name: (kind, None) for name, (kind, _) in right[0].items()}
+    joined = []
+    for a in left:
+        pairs = [b for b in right if all(_agree(a[x.name], b[y.name]) for x, y in relation.on)]
+        if not pairs and relation.how == "left":
+            pairs = [empty]
+        joined += [{**a, **b} for b in pairs]
+    return joined
+
+
+def _agree(a: Cell, b: Cell) -> bool:
+    return a[1] is not None and a[1] == b[1]
+
+
+def _one_a_key(rows: list[Row], names: list[str]) -> list[Row]:
+    best: dict[Any, Row] = {}
+    for row in sorted(rows, key=lambda row: _md5(*row.values())):
+        best.setdefault(tuple(row[name] for name in names), row)
+    return list(best.values())
+
+
+# Codes and hashes
+
+
+def _code(cell: Cell) -> Any:
+    kind, value = cell
+    if value is None:
+        return None
+    if kind == "integer":
+        return value if isinstance(value, int) else math.floor(value + 0.5)
+    if kind == "boolean":
+        return int(value)
+    if kind == "real":
+        inside = _clip(value, -(2.0**52), 2.0**52)
+        below = math.floor(inside)
+        return f"{below}.{math.floor((inside - below) * 2**40)}"
+    return value.isoformat() if kind == "date" else value
+
+
+def _md5(*cells: Cell) -> str:
+    text = ""
+    for kind, value in cells:
+        code = _code((kind, value))
+        if code is None:
+            text += "-;"
+        else:
+            text += f"{len(code)}:{code}" if kind in {"text", "real"} else f"{code};"
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _shown(code: Any, kind: str) -> Any:
+    if code is None:
+        return None
+    if kind == "real":
+        below, fraction = code.split(".")
+        return int(below) + int(fraction) / 2**40
+    return bool(code) if kind == "boolean" else code
+
+
+# Measures
+
+
+def measured(
+    query: q.Query,
+    measures: Sequence[m.Measure],
+    catalog: Catalog,
+    data: dict[str, list[dict[str, Any]]],
+) -> tuple[list[Any], list[int], list[Any]]:
+    """The groups, their units, and for each measure its column."""
+    by_unit = _by_unit(query, _rows(query.rows, catalog, data))
+    groups = _groups(query, by_unit)
+    inside = [
+        [(unit, rows[group]) for unit, rows in by_unit.items() if group in rows] for group in groups
+    ]
+    lists = [key.values for key in query.keys]
+    if None not in lists:
+        shown = list(itertools.product(*(values or () for values in lists)))
+    else:
+        shown = [
+            tuple(_shown(code, key.kind) for code, key in zip(group, query.keys, strict=True))
+            for group in groups
+        ]
+    columns = [[_measure(measure, members) for members in inside] for measure in measures]
+    return shown, [len(members) for members in inside], columns
+
+
+def _by_unit(query: q.Query, rows: list[Row]) -> dict[Cell, dict[Any, list[Row]]]:
+    by_unit: dict[Cell, dict[Any, list[Row]]] = {}
+    listed = [
+        None if key.values is None else [_code(_declared(v, key.kind)) for v in key.values]
+        for key in query.keys
+    ]
+    marks: dict[tuple[Cell, Any], str] = {}
+    for row in rows:
+        unit = row[query.unit]
+        cells = [(key.kind, evaluate(key.expression, row)[1]) for key in query.keys]
+        group = tuple(_code(cell) for cell in cells)
+        if unit[1] is None or any(
+            values is not None and code not in values
+            for code, values in zip(group, listed, strict=True)
+        ):
+            continue
+        by_unit.setdefault(unit, {}).setdefault(group, []).append(row)
+        marks[unit, group] = _md5(unit, *cells)
+    for unit, by_group in by_unit.items():
+        chosen = sorted(by_group, key=lambda group: marks[unit, group])
+        by_unit[unit] = {group: by_group[group] for group in chosen[: query.contribution.groups]}
+    return by_unit
+
+
+def _declared(value: Any, kind: str) -> Cell:
+    return kind, dt.date.fromisoformat(value) if kind == "date" and value is not None else value
+
+
+def _groups(query: q.Query, by_unit: dict[Cell, dict[Any, list[Row]]]) -> list[Any]:
+    if all(key.values is not None for key in query.keys):
+        lists = [[_code(_declared(v, k.kind)) for v in k.values or ()] for k in query.keys]
+        return list(itertools.product(*lists))
+    seen = {group for by_group in by_unit.values() for group in by_group}
+    return sorted(
+        seen,
+        key=lambda group: [(c is not None, c if isinstance(c, int) else 0, str(c)) for c in group],
+    )
+
+
+def _steps(measure: m.Total | m.Histogram, rows: list[Row]) -> list[int]:
+    values = [evaluate(measure.operand, row)[1] for row in rows]
+    return [
+        int(_clip(math.floor(value / measure.step + 0.5), measure.low, measure.high))
+        for value in values
+        if value is not None
+    ]
+
+
+def _measure(measure: m.Measure, members: list[tuple[Cell, list[Row]]]) -> Any:
+    if isinstance(measure, m.Units):
+        return len(members)
+    if isinstance(measure, m.Rows):
+        return sum(min(measure.rows, _there(measure, rows)) for _, rows in members)
+    if isinstance(measure, m.Total):
+        return sum(_total(_steps(measure, rows), measure.rows) for _, rows in members)
+    if isinstance(measure, m.Distinct):
+        return len({code for unit, rows in members for code in _different(measure, unit, rows)})
+    assert isinstance(measure, m.Histogram)
+    counts: dict[int, int] = {}
+    for _, rows in members:
+        for value in _thinned(sorted(_steps(measure, rows)), measure.rows):
+            counts[value] = counts.get(value, 0) + 1
+    return counts
+
+
+def _there(measure: m.Rows, rows: list[Row]) -> int:
+    if measure.operand is None:
+        return len(rows)
+    return sum(evaluate(measure.operand, row)[1] is not None for row in rows)
+
+
+def _total(values: list[int], most: int) -> int:
+    total, count = sum(values), len(values)
+    if count <= most:
+        return total
+    return int(math.copysign(abs(total) * most // count, total))
+
+
+def _different(measure: m.Distinct, unit: Cell, rows: list[Row]) -> list[Any]:
+    cells = {evaluate(measure.operand, row) for row in rows}
+    codes = {_code(cell): cell for cell in cells if cell[1] is not None}
+    return sorted(codes, key=lambda code: _md5(unit, codes[code]))[: measure.rows]
+
+
+def _thinned(values: list[int], most: int) -> list[int]:
+    """The values in the middle of ``most`` equal stretches."""
+    count = len(values)
+    if count <= most:
+        return values
+    # The row of rank r (from 1) is picked if a middle, (2 i + 1) count / (2 most), lies in
+    # (r - 1, r].
+    ranks = [-(-(2 * i + 1) * count // (2 * most)) for i in range(most)]
+    return [values[rank - 1] for rank in ranks]

@@ -1,0 +1,58 @@
+"""All engines give the same whole numbers, and they are what the definitions say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from quaestor.curator.engines.functions import FUNCTIONS
+from quaestor.curator.language.expressions import Call
+from tests.curator.engines.answers import answer, wanted
+from tests.curator.engines.data import DATA
+from tests.curator.engines.queries import CASES, NUMBERS, TRUTHS, WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from quaestor.curator.language.expressions import Expression
+
+# PySpark leaves it to the garbage collector to close the sockets that results come through.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("engine", ["duckdb_engine", "postgres_engine", "spark_engine"])
+def test_engines_measure_what_the_definitions_say(
+    engine: str, name: str, request: pytest.FixtureRequest
+) -> None:
+    query, measures = CASES[name]
+    found = answer(request.getfixturevalue(engine), query, measures)
+    groups, units, columns = wanted(query, measures, DATA)
+    assert found[0] == groups
+    assert found[1] == units
+    for measure in measures:
+        assert found[2][measure] == columns[measure], measure
+
+
+def test_every_function_and_expression_is_among_the_queries() -> None:
+    import quaestor.curator.language.expressions as language
+
+    written = [*NUMBERS.values(), *TRUTHS.values(), *(word for word, _ in WORDS.values())]
+    parts = [part for expression in written for part in _parts(expression)]
+    assert {part.function for part in parts if isinstance(part, Call)} == set(FUNCTIONS)
+    kinds = {type(part).__name__ for part in parts}
+    about_rows = set(language.__all__) - {"Aggregated", "Keyed", "Expression", "Kind", "Value"}
+    assert kinds == about_rows
+
+
+def _parts(part: object) -> Iterator[Expression]:
+    from dataclasses import fields, is_dataclass
+
+    if isinstance(part, tuple):
+        for one in part:
+            yield from _parts(one)
+    elif is_dataclass(part):
+        yield part  # type: ignore[misc]
+        for field in fields(part):
+            yield from _parts(getattr(part, field.name))

@@ -1,0 +1,291 @@
+"""Nothing that an engine says reaches anybody; what is public is said with its remedy."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
+from quaestor.curator.engines import engine_for, tables_of
+from quaestor.curator.language.expressions import (
+    Arithmetic,
+    Call,
+    Cast,
+    Column,
+    Comparison,
+    Constant,
+    Keyed,
+)
+from quaestor.curator.measures import Measure, Rows, Units
+from quaestor.curator.query import Filtered, Join, Projected, Relation, Scan
+from quaestor.errors import EngineFailed, InvalidParameter, SourceUnavailable
+from tests.curator.engines.data import CATALOG, COLUMNS, catalog_on
+from tests.curator.engines.queries import asked, key, total
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from quaestor.curator.engines import Engine
+    from quaestor.curator.language.expressions import Expression
+
+_NAME = "Jane Doe, 1965"
+
+
+def _duckdb(path: Path, sql: str) -> Source:
+    import duckdb
+
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(sql)
+    return Source(engine="duckdb", connection=str(path), table="secrets")
+
+
+def _catalog(source: Source, kind: str = "text") -> Catalog:
+    facts = (
+        ColumnFacts(name="id", kind="integer"),
+        ColumnFacts(name="name", kind=kind),  # type: ignore[arg-type]
+    )
+    return Catalog(
+        ledger="", tables=(Table(name="secrets", source=source, columns=facts, unit="id"),)
+    )
+
+
+def test_whatever_goes_wrong_in_the_engine_looks_the_same(tmp_path: Path) -> None:
+    """A view that fails on one row: its error quotes the name, ours does not."""
+    source = _duckdb(
+        tmp_path / "a.duckdb",
+        "CREATE TABLE people AS SELECT 1 AS id, 'Jane Doe, 1965' AS name; "
+        "CREATE VIEW secrets AS SELECT id, name::INTEGER::VARCHAR AS name FROM people",
+    )
+    engine = engine_for(_catalog(source), ["secrets"])
+    query = asked("secrets", unit="id")
+    with pytest.raises(EngineFailed) as failure:
+        engine.measure(query, [Units(), Rows(rows=1, operand=Column("name"))])
+    error = failure.value
+    assert str(error) == str(EngineFailed())
+    assert error.__context__ is None
+    assert error.__cause__ is None
+    assert error.fields() == {}
+    assert _NAME not in repr(error)
+    engine.close()
+
+
+def test_postgres_answers_again_after_it_failed(postgres_address: str) -> None:
+    import psycopg
+
+    os.environ["QUAESTOR_TEST_FAILING"] = postgres_address
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
+        connection.execute("CREATE TABLE numbers AS SELECT 1 AS id, '0' AS name")
+        connection.execute(
+            "CREATE VIEW secrets AS SELECT id, (1 / name::integer)::text AS name FROM numbers"
+        )
+        source = Source(engine="postgres", connection="QUAESTOR_TEST_FAILING", table="secrets")
+        engine = engine_for(_catalog(source), ["secrets"])
+        query, measures = asked("secrets", unit="id"), [Rows(rows=1, operand=Column("name"))]
+        with pytest.raises(EngineFailed) as failure:
+            engine.measure(query, measures)
+        assert failure.value.__context__ is None
+        connection.execute("UPDATE numbers SET name = '1'")
+        assert engine.measure(query, measures).units == [1]
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE pid <> pg_backend_pid() AND query LIKE '%secrets%'"
+        )
+        with pytest.raises(EngineFailed):
+            engine.measure(query, measures)
+        assert engine.measure(query, measures).units == [1]
+        engine.close()
+        connection.execute("DROP VIEW secrets; DROP TABLE numbers")
+    del os.environ["QUAESTOR_TEST_FAILING"]
+
+
+def test_postgres_is_only_read(postgres_engine: Engine) -> None:
+    import psycopg
+
+    connection = postgres_engine.connection  # type: ignore[attr-defined]
+    with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        connection.rows("CREATE TABLE mine (x integer)")
+
+
+def test_duckdb_files_are_only_read(duckdb_engine: Engine) -> None:
+    import duckdb
+
+    duckdb_engine.check(asked("visits"), [Units()])
+    connection = duckdb_engine.connection  # type: ignore[attr-defined]
+    with pytest.raises(duckdb.InvalidInputException, match="read-only"):
+        connection.rows("DELETE FROM attached0.main.visits")
+
+
+def test_measures_do_not_show_themselves(duckdb_engine: Engine) -> None:
+    found = duckdb_engine.measure(asked("visits"), [Units()])
+    assert repr(found) == str(found) == "Measured(private)"
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (Source(engine="postgres", connection="QUAESTOR_NOT_SET", table="t"), "QUAESTOR_NOT_SET"),
+        (
+            Source(engine="postgres", connection="QUAESTOR_TEST_BAD", table="t"),
+            "no PostgreSQL server",
+        ),
+        (Source(engine="duckdb", connection="nowhere.duckdb", table="t"), "nowhere.duckdb"),
+        (Source(engine="duckdb", table="t"), "no DuckDB file"),
+        (Source(engine="duckdb"), "neither a table nor files"),
+        (Source(engine="duckdb", files="nowhere/*.parquet"), "no file matches"),
+        (Source(engine="duckdb", files="notes.docx"), r"must end in \.parquet"),
+    ],
+)
+def test_what_cannot_be_reached_is_named_without_passwords(
+    source: Source, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("QUAESTOR_TEST_BAD", "postgresql://me:hunter2@127.0.0.1:1/none")
+    catalog = replace(_catalog(source), folder=str(tmp_path))
+    with pytest.raises(SourceUnavailable, match=says) as failure:
+        engine_for(catalog, ["secrets"]).check(asked("secrets", unit="id"), [Units()])
+    assert "hunter2" not in str(failure.value)
+    assert failure.value.__context__ is None
+    assert failure.value.fields()["table"] == "secrets"
+
+
+def test_tables_that_are_not_what_the_catalog_says_are_refused(tmp_path: Path) -> None:
+    source = _duckdb(
+        tmp_path / "b.duckdb",
+        "CREATE TABLE secrets AS SELECT 1.5 AS id, [1] AS name, 2.5::DOUBLE AS half",
+    )
+    query = asked("secrets", key(Column("name"), "text", private=True), unit="id")
+    with pytest.raises(SourceUnavailable, match="'id' is declared integer, but holds decimal"):
+        engine_for(_catalog(source), ["secrets"]).check(query, [Units()])
+    gone = replace(source, table="gone")
+    with pytest.raises(SourceUnavailable, match="has no table gone"):
+        engine_for(_catalog(gone), ["secrets"]).check(query, [Units()])
+    other = _duckdb(tmp_path / "c.duckdb", "CREATE TABLE secrets AS SELECT 1 AS id, [1] AS name")
+    for kind in ("text", "real", "boolean", "date"):
+        with pytest.raises(SourceUnavailable, match=f"'name' is declared {kind}, but holds array"):
+            engine_for(_catalog(other, kind), ["secrets"]).check(query, [Units()])
+    bare = _duckdb(tmp_path / "d.duckdb", "CREATE TABLE secrets AS SELECT 1 AS id")
+    with pytest.raises(SourceUnavailable, match="it has no column 'name'"):
+        engine_for(_catalog(bare), ["secrets"]).check(query, [Units()])
+
+
+def test_tables_in_two_places_cannot_be_joined() -> None:
+    here = Source(engine="duckdb", connection="a.duckdb", table="visits")
+    there = Source(engine="postgres", connection="X", table="wards")
+    tables = (
+        replace(CATALOG.tables[0], source=here),
+        replace(CATALOG.tables[2], source=there),
+    )
+    with pytest.raises(SourceUnavailable, match="copy the public one there"):
+        engine_for(replace(CATALOG, tables=tables), ["visits", "wards"])
+    with pytest.raises(InvalidParameter, match="one that the catalog declares"):
+        engine_for(CATALOG, ["nothing"])
+    with pytest.raises(InvalidParameter, match="at least one table"):
+        engine_for(CATALOG, [])
+
+
+def test_a_relation_names_its_tables() -> None:
+    joined = Join(
+        Filtered(Scan("visits"), Comparison("=", Column("age"), Constant(1, "integer"))),
+        Projected(Scan("wards"), (("name", Column("ward_name")),)),
+        ((Column("ward"), Column("name")),),
+        "inner",
+    )
+    assert list(tables_of(joined)) == ["visits", "wards"]
+
+
+_AGE, _NOTE, _DAY = Column("age"), Column("note"), Column("day")
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        (Column("nothing"), "one that the relation below has"),
+        (Call("random", ()), "one of abs, ceil"),
+        (Call("sqrt", (_AGE, _AGE)), "as many as sqrt takes"),
+        (Call("sqrt", (_NOTE,)), "a number here"),
+        (Call("upper", (_AGE,)), "a text here"),
+        (Call("year", (_AGE,)), "given a date"),
+        (Call("dow", (_AGE,)), "given a date"),
+        (Call("first_of_month", (_AGE,)), "given a date"),
+        (Call("least", (_NOTE, _NOTE)), "numbers or dates"),
+        (Call("round", (_AGE, _AGE)), "whole number of digits"),
+        (Call("substring", (_NOTE, _AGE)), "written out"),
+        (Call("clamp", (_AGE, Constant(2, "integer"), Constant(1, "integer"))), "not smaller"),
+        (Arithmetic("+", _AGE, _NOTE), "a number here"),
+        (Comparison("=", _AGE, _NOTE), "of one kind"),
+        (Cast(Column("temp"), "text"), "rounded to an integer first"),
+        (Cast(_DAY, "real"), "parts of dates are numbers"),
+        (Constant(float("inf"), "real"), "a number from 1e-100 to 1e100"),
+        (Constant("2026-02-30", "date"), "a day such as 2026-11-16"),
+        (Keyed(0), "one about rows"),
+    ],
+)
+def test_what_cannot_be_computed_is_refused_before_any_row_is_read(
+    expression: Expression, says: str, duckdb_engine: Engine
+) -> None:
+    with pytest.raises(InvalidParameter, match=says):
+        duckdb_engine.check(asked("visits"), [Rows(rows=1, operand=expression)])
+
+
+def test_conditions_relations_and_measures_have_to_be_such(duckdb_engine: Engine) -> None:
+    filtered = asked(Filtered(Scan("visits"), _AGE), unit="patient")
+    with pytest.raises(InvalidParameter, match="true or false"):
+        duckdb_engine.check(filtered, [Units()])
+    with pytest.raises(InvalidParameter, match="a relation"):
+        duckdb_engine.check(asked(Relation(), unit="patient"), [Units()])
+    with pytest.raises(InvalidParameter, match="a measure"):
+        duckdb_engine.check(asked("visits"), [Measure()])
+    twice = Join(Scan("visits"), Scan("visits"), ((_AGE, _AGE),), "inner")
+    with pytest.raises(InvalidParameter, match="without common names"):
+        duckdb_engine.check(asked(twice, unit="patient"), [Units()])
+
+
+def test_expressions_that_explode_are_refused_in_no_time(duckdb_engine: Engine) -> None:
+    exploding: Expression = Column("temp")
+    for _ in range(50):
+        exploding = Call("exp", (exploding,))
+    with pytest.raises(InvalidParameter, match="less deeply"):
+        duckdb_engine.check(asked("visits"), [total(exploding)])
+    relation: Relation = Scan("visits")
+    for _ in range(40):
+        square = Arithmetic("*", Column("temp"), Column("temp"))
+        relation = Projected(relation, (("patient", Column("patient")), ("temp", square)))
+    with pytest.raises(InvalidParameter, match="less deeply"):
+        duckdb_engine.check(asked(relation, unit="patient"), [total(Column("temp"))])
+
+
+@pytest.mark.parametrize(("operator", "depth"), [("+", 40), ("*", 7), ("/", 6), ("%", 40)])
+def test_deep_expressions_are_answered_on_every_engine(
+    operator: str, depth: int, duckdb_engine: Engine, postgres_engine: Engine
+) -> None:
+    deep: Expression = Column("temp")
+    for _ in range(depth):
+        deep = Arithmetic(operator, Column("temp"), deep)  # type: ignore[arg-type]
+    measures = [total(deep)]
+    one = duckdb_engine.measure(asked("visits"), measures)
+    assert one.values == postgres_engine.measure(asked("visits"), measures).values
+
+
+def test_nested_too_deeply_is_a_refusal_too(duckdb_engine: Engine) -> None:
+    deep: Expression = Column("age")
+    for _ in range(5_000):
+        deep = Call("abs", (deep,))
+    with pytest.raises(InvalidParameter, match="nest"):
+        duckdb_engine.check(asked("visits"), [total(deep)])
+
+
+def test_a_plan_is_made_once(duckdb_engine: Engine) -> None:
+    query = asked("visits", key(_NOTE, "text", private=True))
+    duckdb_engine.check(query, [Units()])
+    plans = duckdb_engine._plans  # type: ignore[attr-defined]
+    first = plans[query, (Units(),)]
+    duckdb_engine.measure(query, [Units()])
+    assert plans[query, (Units(),)] is first
+
+
+def test_every_table_of_the_clinic_can_be_opened(parquet_folder: Path) -> None:
+    engine = engine_for(catalog_on(Source(engine="duckdb"), parquet_folder), COLUMNS)
+    assert engine.measure(asked("visits"), [Units()]).units[0] > 20
+    engine.close()

@@ -1,0 +1,67 @@
+"""Spark on this machine alone, and behind Connect: the same measures as anywhere."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.catalog.model import Source
+from tests.curator.engines.answers import wanted
+from tests.curator.engines.data import DATA, catalog_on
+from tests.curator.engines.queries import CASES
+from tests.servers import spark_connect_server
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NAME = "private and declared"
+# In a process of its own: one process has one Spark.
+_SCRIPT = """
+import pickle, sys
+from quaestor.curator.catalog.model import Catalog
+from quaestor.curator.engines import engine_for
+from quaestor.errors import SourceUnavailable
+
+catalog, elsewhere, query, measures = pickle.load(sys.stdin.buffer)
+found = engine_for(catalog, ["visits"]).measure(query, measures)
+try:
+    engine_for(elsewhere, ["visits"])
+except SourceUnavailable as error:
+    refusal = str(error)
+else:
+    refusal = None
+columns = {one: found.histograms.get(one, found.values.get(one)) for one in measures}
+sys.stdout.buffer.write(pickle.dumps(((found.groups, found.units, columns), refusal)))
+"""
+
+
+def _measured(master: str, elsewhere: str, folder: Path) -> tuple[Any, str | None]:
+    catalogs = [
+        catalog_on(Source(engine="spark", connection=one), folder) for one in (master, elsewhere)
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT],
+        input=pickle.dumps((*catalogs, *CASES[_NAME])),
+        capture_output=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    result: tuple[Any, str | None] = pickle.loads(done.stdout)  # noqa: S301 (of our own process)
+    return result
+
+
+def test_spark_on_this_machine(parquet_folder: Path) -> None:
+    found, refusal = _measured("local[2]", "local[3]", parquet_folder)
+    assert found == wanted(*CASES[_NAME], DATA)
+    assert refusal is not None
+    assert "this process already uses another Spark" in refusal
+
+
+def test_spark_behind_connect(parquet_folder: Path) -> None:
+    with spark_connect_server() as address:
+        found, refusal = _measured(address, address, parquet_folder)
+    assert found == wanted(*CASES[_NAME], DATA)
+    assert refusal is None
