@@ -105,7 +105,9 @@ def kept(table: Any, query: Query, dialect: Dialect) -> Any:
 
     if not binding(query):
         return table
-    rank = ibis.dense_rank().over(group_by="u", order_by=mark(table, query.keys, dialect))
+    keys = [table[f"k{place}"] for place in range(len(query.keys))]  # MD5s can be made to collide
+    order = [mark(table, query.keys, dialect), *keys]
+    rank = ibis.dense_rank().over(group_by="u", order_by=order)
     ranked = table.mutate(rank=rank)
     return ranked.filter(ranked["rank"] < query.contribution.groups)
 
