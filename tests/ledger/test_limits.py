@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quaestor.accounting.filters.base import Filter
-from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter
+from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter, basic_filter
+from quaestor.accounting.filters.kinds import FILTERS
 from quaestor.accounting.filters.meter import Meter
 from quaestor.accounting.releases import Gaussian, PureDP, Release
-from quaestor.errors import BudgetExceeded
+from quaestor.errors import BudgetExceeded, InvalidParameter
 from quaestor.ledger import Open
 from quaestor.ledger.amounts import above, below, totals_from_text, totals_to_text
 from tests.ledger.places import definition
@@ -60,9 +61,20 @@ HALF, TINY, OTHER = PureDP(epsilon=0.5), PureDP(epsilon=2.0**-10), Gaussian(sigm
 
 
 @pytest.fixture
-def account(ledger: Ledger) -> Account:
+def account(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Account:
     """At most six questions, and of these at most three, or an epsilon of at most a half."""
+    monkeypatch.setitem(FILTERS, "either", lambda **_: EITHER)
     return ledger.open_account(definition(policy=Open(filter=EITHER)))
+
+
+def test_a_filter_that_no_theorem_stands_behind_opens_no_account(ledger: Ledger) -> None:
+    with pytest.raises(InvalidParameter, match="filter must be one of"):
+        ledger.open_account(definition(policy=Open(filter=EITHER)))
+    basic = basic_filter(epsilon=1.0, delta=1e-6)
+    wider = replace(basic, every=(EpsilonMeter(limit=Fraction(2)), basic.every[1]))
+    with pytest.raises(InvalidParameter, match="filter must be one of"):
+        ledger.open_account(definition(epsilon=1.0, delta=1e-6, policy=Open(filter=wider)))
+    assert ledger.accounts() == ()
 
 
 def charge(account: Account, *releases: Release) -> None:

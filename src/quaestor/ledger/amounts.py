@@ -24,6 +24,8 @@ __all__ = [
     "totals_to_text",
 ]
 
+_ZERO = Fraction(0)
+
 Totals = dict[str, Fraction | None]
 """What was used of each meter; None where no amount would do, absent where nothing was used."""
 
@@ -32,8 +34,11 @@ def added(totals: Mapping[str, Fraction | None], costs: Mapping[str, Fraction | 
     """The totals after one more charge."""
     after = dict(totals)
     for meter, cost in costs.items():
-        before = after.get(meter, Fraction(0))
-        after[meter] = None if before is None or cost is None else before + cost
+        if cost is None:
+            after[meter] = None
+        elif cost:
+            before = after.get(meter, _ZERO)
+            after[meter] = None if before is None else before + cost
     return after
 
 

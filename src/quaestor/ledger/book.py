@@ -81,19 +81,15 @@ class Book:
             holder: self.limit(holder).costs(request) for holder in self.holders(request.analyst)
         }
 
-    def fits(self, balances: Balances, request: Request) -> bool:
-        """Whether the request fits every limit."""
-        return all(
-            self.limit(holder).fits(self._spent(balances, holder), request)
-            for holder in self.holders(request.analyst)
-        )
-
-    def after(self, balances: Balances, request: Request) -> Balances:
-        """The totals that the request changes, as they are afterwards."""
-        return {
-            (request.dataset, holder): added(balances.get((request.dataset, holder), {}), costs)
-            for holder, costs in self.costs(request).items()
-        }
+    def after(self, balances: Balances, request: Request) -> Balances | None:
+        """The totals that the request changes, as they are afterwards; None if it does not fit."""
+        changed: Balances = {}
+        for holder in self.holders(request.analyst):
+            totals = self.limit(holder).after(self._spent(balances, holder), request)
+            if totals is None:
+                return None
+            changed[request.dataset, holder] = totals
+        return changed
 
     def totals(self, history: Iterable[tuple[Request, int]]) -> Balances:
         """A whole history priced again: requests, and how often each was charged."""
@@ -141,7 +137,7 @@ class Book:
         ]
         read = [(limit, limit.readings(spent, request)) for limit, spent in limits]
         short = next((found for limit, readings in read if (found := limit.short(readings))), None)
-        fits = self.fits(balances, request)
+        fits = self.after(balances, request) is not None
         if not fits and short is None:
             short = read[0][1][0]
         unit = _unit(request, self.definition.policy)
@@ -163,7 +159,7 @@ class Book:
         ((release, count),) = kinds.items()
 
         def fits(other: Release) -> bool:
-            return self.fits(balances, _with(request, other * count))
+            return self.after(balances, _with(request, other * count)) is not None
 
         found = fitting_version(release, fits)
         return None if found is None else str(found * count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from quaestor.ledger.amounts import added
 from quaestor.ledger.limits import Limit
 from quaestor.ledger.price import Balance, Reading
 from quaestor.ledger.theory import cost, heaviest
@@ -65,12 +66,15 @@ class FilterLimit(Limit):
             self._costs[request.releases] = known
         return known
 
-    def fits(self, spent: Mapping[str, Totals], request: Request) -> bool:
-        """Whether the filter lets the request through."""
+    def after(self, spent: Mapping[str, Totals], request: Request) -> Totals | None:
+        """The totals with the request added, if the filter lets it through."""
         costs, dataset = self.costs(request), request.dataset
-        return self.filter.fits(
-            {meter: self._total(spent, key, dataset, costs[key]) for key, meter in self._meters}
-        )
+        after = added(spent.get(dataset, _NOTHING), costs)
+        if self._alone:
+            shown = {meter: after.get(key, _ZERO) for key, meter in self._meters}
+        else:
+            shown = {m: self._total(spent, key, dataset, costs[key]) for key, m in self._meters}
+        return after if self.filter.fits(shown) else None
 
     def holds(self, spent: Mapping[str, Totals]) -> bool:
         """Whether the history itself is within the filter."""

@@ -76,6 +76,8 @@ class Ledger:
         """
         if not isinstance(definition, AccountDefinition):
             raise InvalidParameter("definition", definition, "an AccountDefinition")
+        if AccountDefinition.from_json(definition.to_json()) != definition:
+            raise InvalidParameter("filter", "another one", "one of quaestor.accounting.filters")
         check_plan(definition)
         with self._store.writing() as session:
             session.lock_accounts()

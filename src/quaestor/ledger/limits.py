@@ -32,8 +32,8 @@ class Limit(ABC):
         """What the request uses, by meter."""
 
     @abstractmethod
-    def fits(self, spent: Mapping[str, Totals], request: Request) -> bool:
-        """Whether that can be added to what was spent."""
+    def after(self, spent: Mapping[str, Totals], request: Request) -> Totals | None:
+        """The totals of the request's dataset with it added; None if it does not fit."""
 
     @abstractmethod
     def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[Reading, ...]:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.errors import NotPlanned
+from quaestor.ledger.amounts import added
 from quaestor.ledger.limits import Limit
 from quaestor.ledger.policies import Planned, counted
 from quaestor.ledger.price import Balance, Reading
@@ -87,9 +88,13 @@ class SlotLimit(Limit):
         more = f" and {len(listed) - _MOST_SHOWN} more" if len(listed) > _MOST_SHOWN else ""
         return f"it declares {', '.join(listed[:_MOST_SHOWN])}{more}"
 
-    def fits(self, spent: Mapping[str, Totals], request: Request) -> bool:
-        """Whether all the slots are free."""
-        return all(reading.fits for reading in self.readings(spent, request))
+    def after(self, spent: Mapping[str, Totals], request: Request) -> Totals | None:
+        """The slots that are taken afterwards, if all that are asked for are free."""
+        costs, taken = self.costs(request), spent.get(request.dataset, {})
+        slots = self._slots[request.dataset]
+        after = added(taken, costs)
+        free = all((after[meter] or 0) <= slots[meter].limit for meter in costs)
+        return after if free else None
 
     def holds(self, spent: Mapping[str, Totals]) -> bool:
         """Whether nothing was taken but declared slots, each as often as declared."""

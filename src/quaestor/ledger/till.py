@@ -66,8 +66,6 @@ class Till:
         Raises:
             BudgetExceeded: they do not fit. What it says is worked out after the lock is let go.
         """
-        for request in requests:
-            self.book.costs(request)  # what cannot be charged at all fails before any lock
         try:
             seen, expected = self._foreseen(requests)
             with self.store.writing() as session:
@@ -101,6 +99,8 @@ class Till:
     def _foreseen(self, requests: Sequence[Request]) -> tuple[_Known, Balances]:
         """Totals, and what they will be if nobody else charges before the lock is had.
 
+        What cannot be charged at all fails here, before any lock.
+
         What leaves no room in the totals seen last is looked at again, and refused without a lock
         if it does not fit the ledger as it is now: charges that fit do not pay for that, and an
         account that is used up costs others nothing, however often it is asked.
@@ -117,9 +117,10 @@ class Till:
         """The totals after these requests."""
         balances = dict(balances)
         for request in requests:
-            if not self.book.fits(balances, request):
+            changed = self.book.after(balances, request)
+            if changed is None:
                 raise _Refused(balances, request)
-            balances.update(self.book.after(balances, request))
+            balances.update(changed)
         return balances
 
     def release(self, request: Request, *, entry: int, answer: str | None) -> None:

@@ -20,7 +20,8 @@ def upgrade() -> None:
         sa.Column("analyst", sa.Text, nullable=False),
         sa.Column("answer", sa.Text, nullable=False),
     )
-    op.create_index("ledger_answers_by_query", "ledger_answers", ["account", "dataset", "query"])
+    asked = ["account", "dataset", "query", "entry"]
+    op.create_index("ledger_answers_by_query", "ledger_answers", asked)
 
 
 def downgrade() -> None:
