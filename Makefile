@@ -33,6 +33,7 @@ benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks.sketching
 	@$(BIN)/python -m benchmarks.auditing
 	@$(BIN)/python -m benchmarks.ledger
+	@$(BIN)/python -m benchmarks.curator
 
 format: $(VENV)/test.stamp
 	@$(BIN)/ruff format .

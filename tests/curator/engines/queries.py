@@ -111,6 +111,7 @@ NUMBERS: dict[str, Expression] = {
     "over what may be tiny": Arithmetic("/", AGE, TEMP),
     "over over": Arithmetic("/", AGE, Arithmetic("/", AGE, Arithmetic("/", CODE, TEMP))),
     "over zero": Arithmetic("/", AGE, integer(0)),
+    "over what is zero": Arithmetic("/", TEMP, Arithmetic("-", AGE, AGE)),
     "decimal constants": Arithmetic(
         "*",
         AGE,

@@ -23,6 +23,7 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from quaestor.curator.engines.dialects import Dialect
     from quaestor.curator.language.expressions import Kind
 
 __all__ = ["SMALLEST_DIVISOR", "computed", "numeric"]
@@ -41,10 +42,14 @@ def numeric(cell: Cell) -> Cell:
     return cell
 
 
-def computed(operator: str, left: Cell, right: Cell) -> Cell:
+def computed(operator: str, left: Cell, right: Cell, dialect: Dialect) -> Cell:
     """One of ``+ - * / %``."""
-    a, b = numeric(left), numeric(right)
-    return _OPERATORS[operator](_safe(a), _safe(b))
+    a, b = _safe(numeric(left)), _safe(numeric(right))
+    if operator == "/":
+        return _over(a, b, dialect)
+    if operator == "%":
+        return _modulo(a, b, dialect)
+    return _OPERATORS[operator](a, b)
 
 
 def _safe(cell: Cell) -> Cell:
@@ -81,7 +86,7 @@ def _times(a: Cell, b: Cell) -> Cell:
     return _cell(a, b, number(a) * number(b), ends, min(COARSEST, a.grid + b.grid))
 
 
-def _over(a: Cell, b: Cell) -> Cell:
+def _over(a: Cell, b: Cell, dialect: Dialect) -> Cell:
     import ibis
 
     divisor = number(b)
@@ -90,7 +95,7 @@ def _over(a: Cell, b: Cell) -> Cell:
     if b.low > 0 or b.high < 0:
         least = max(least, min(abs(b.low), abs(b.high)))
     if b.grid >= math.log2(SMALLEST_DIVISOR):
-        divisor = divisor.nullif(literal(0.0))
+        divisor = dialect.divisor(divisor)
     else:
         small = divisor.abs() < literal(SMALLEST_DIVISOR)
         divisor = ibis.cases((small, nothing("real")), else_=divisor)
@@ -110,7 +115,7 @@ def _away(end: float, least: float) -> float:
     return math.copysign(max(abs(end), least), end)
 
 
-def _modulo(a: Cell, b: Cell) -> Cell:
+def _modulo(a: Cell, b: Cell, dialect: Dialect) -> Cell:
     """The remainder, with the sign of the dividend.
 
     If one of them is a real, both are moved into plus or minus 2**33 and rounded to 2**-20.
@@ -124,7 +129,7 @@ def _modulo(a: Cell, b: Cell) -> Cell:
         scaled = number(cell) if exact else number(cell) * literal(scale)
         return floored(scaled + literal(0.5))
 
-    rest = (steps(left) % steps(right).nullif(0)).cast("float64")
+    rest = (steps(left) % dialect.divisor(steps(right))).cast("float64")
     reach = math.ceil(min(left.most, right.most) * scale) / scale
     return Cell(
         value=rest if exact else rest / literal(scale),
@@ -140,6 +145,4 @@ _OPERATORS: dict[str, Callable[[Cell, Cell], Cell]] = {
     "+": _plus,
     "-": _minus,
     "*": _times,
-    "/": _over,
-    "%": _modulo,
 }

@@ -47,7 +47,7 @@ COARSEST = 60
 """No grid needs to be coarser than this; zero is on every one."""
 
 NUMBERS = ("integer", "real")
-_LARGEST_SIZE = 20_000
+_LARGEST_SIZE = 10_000
 _DTYPES = {
     "integer": "float64",
     "real": "float64",

@@ -99,9 +99,8 @@ class Compiler:
 
     @cell.register
     def _(self, expression: e.Arithmetic) -> Cell:
-        return computed(
-            expression.operator, self.cell(expression.left), self.cell(expression.right)
-        )
+        left, right = self.cell(expression.left), self.cell(expression.right)
+        return computed(expression.operator, left, right, self.dialect)
 
     @cell.register
     def _(self, expression: e.Comparison) -> Cell:

@@ -30,6 +30,14 @@ class Dialect:
         """The MD5 of a text in hexadecimal digits, as something that sorts alike everywhere."""
         return self.ordered(builtin("md5")(text))
 
+    def divisor(self, value: Any) -> Any:
+        """A divisor that gives NULL if it is zero.
+
+        DuckDB and Spark do that by themselves, with the settings of their connections; DuckDB also
+        writes NULLIF out, so that expressions of nested ones would grow exponentially.
+        """
+        return value.nullif(0) if self.name == "postgres" else value
+
     def is_nan(self, value: Any) -> Any:
         """Whether a number is NaN; PostgreSQL's decimals can be."""
         if value.type().is_floating():

@@ -31,6 +31,7 @@ class DuckConnection:
         self._views: list[str] = []
         for setting in (
             "SET TimeZone = 'UTC'",
+            "SET ieee_floating_point_ops = false",  # what is divided by zero is NULL
             "SET autoinstall_known_extensions = false",
             "SET enable_progress_bar = false",
         ):

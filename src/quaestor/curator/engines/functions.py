@@ -115,7 +115,7 @@ def _sqrt(x: Cell) -> Cell:
         low=0.0,
         high=math.sqrt(max(0.0, x.high)) * (1 + 2.0**-50),
         grid=min(0, x.grid // 2) - 54,
-        size=sized(x.size + 8),
+        size=sized(2 * x.size + 8),  # DuckDB writes NULLIF out
     )
 
 
@@ -132,7 +132,7 @@ def _logarithm(base: float) -> Callable[[Cell], Cell]:
             low=-most,
             high=most,
             grid=_LOG_GRID,
-            size=sized(x.size + 12),
+            size=sized(2 * x.size + 12),
         )
 
     return way
@@ -212,7 +212,7 @@ def _coalesce(*cells: Cell) -> Cell:
 def _nullif(x: Cell, other: Cell) -> Cell:
     left, right = common((x, other))
     return replace(
-        left, kind=x.kind, value=left.value.nullif(right.value), size=sized(x.size + other.size)
+        left, kind=x.kind, value=left.value.nullif(right.value), size=sized(2 * x.size + other.size)
     )
 
 
