@@ -29,11 +29,10 @@ class DuckConnection:
         self._backend = ibis.duckdb.connect()
         self._attached: dict[str, str] = {}
         self._views: list[str] = []
-        for setting in (
-            "SET TimeZone = 'UTC'",
-            "SET ieee_floating_point_ops = false",  # what is divided by zero is NULL
-            "SET autoinstall_known_extensions = false",
-            "SET enable_progress_bar = false",
+        for setting in (  # for cursors too, which do not inherit what is set for one connection
+            "SET GLOBAL TimeZone = 'UTC'",
+            "SET GLOBAL ieee_floating_point_ops = false",  # what is divided by zero is NULL
+            "SET GLOBAL autoinstall_known_extensions = false",
         ):
             self._backend.raw_sql(setting)
 
@@ -60,6 +59,7 @@ class DuckConnection:
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement, on a cursor of its own."""
         with self._backend.con.cursor() as cursor:
+            cursor.execute("SET enable_progress_bar = false")
             return list(cursor.execute(sql).fetchall())
 
     def close(self) -> None:
