@@ -327,8 +327,9 @@ class UnknownAccount(InvalidParameter):
 
     code = "unknown_account"
 
-    def __init__(self, name: str, *, near: str | None) -> None:
+    def __init__(self, name: str, *, near: str | None, remedy: str | None = None) -> None:
         hint = f"did you mean {_shown(near)}?" if near else "open it first, or list the accounts"
+        hint = remedy or hint
         ValueError.__init__(self, f"the ledger has no account called {_shown(name)}: {hint}")
         self.field, self.value, self.valid = "account", name, "an account of this ledger"
         self.name, self.near = name, near

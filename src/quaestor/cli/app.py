@@ -1,6 +1,7 @@
 """The ``quaestor`` command: its commands, its exit codes, and how it fails.
 
-Exit status: 0 done, 2 bad input, 4 an audit found a false claim, 1 anything else.
+Exit status: 0 done, 2 bad input, 3 the account cannot pay, 4 an audit found a false claim,
+1 anything else.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import quaestor
-from quaestor.cli import accounting, across, audit, catalog, demo, region, release, variance
-from quaestor.errors import InvalidParameter, QuaestorError
+from quaestor.cli import accounting, across, asking, audit, catalog, demo, region, release, variance
+from quaestor.errors import BudgetExceeded, InvalidParameter, QuaestorError
 
 __all__ = ["app", "main"]
 
@@ -48,6 +49,8 @@ app.command("audit")(audit.audit)
 app.command("region")(region.region)
 app.command("init")(catalog.init)
 app.add_typer(catalog.dataset, name="dataset")
+app.command("preview")(asking.preview)
+app.command("query")(asking.query)
 app.command("demo")(demo.demo)
 
 
@@ -72,7 +75,7 @@ def main() -> NoReturn:
         status = app(standalone_mode=not _wants_json())
     except QuaestorError as error:
         _report(error.code, str(error), error.fields())
-        sys.exit(2 if isinstance(error, InvalidParameter) else 1)
+        sys.exit(_status(error))
     except _ClickException as error:  # only where programs listen; people get a box
         _report("usage", error.format_message(), {})
         sys.exit(error.exit_code)
@@ -82,6 +85,12 @@ def main() -> NoReturn:
             _report("output", f"cannot write the answer: {error.strerror}", {})
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _status(error: QuaestorError) -> int:
+    if isinstance(error, BudgetExceeded):
+        return 3
+    return 2 if isinstance(error, InvalidParameter) else 1
 
 
 def _wants_json() -> bool:

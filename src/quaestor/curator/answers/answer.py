@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from quaestor.errors import InvalidParameter
@@ -49,7 +49,8 @@ class Answer:
     Counts and sums are as the noise left them, unbiased, even where that is impossible (a count
     below 0); their intervals are cut to what is possible. Means, variances and quantiles are
     moved into their bounds. ``epsilon`` is what the answer cost at ``delta``, and ``remaining``
-    what is left of each meter of the account; both are filled in by whoever charges.
+    what is left of each meter of the account; both are filled in by whoever charges. ``repeated``
+    says that it was given before and cost nothing now: the one thing that is not written down.
     """
 
     dataset: str
@@ -63,6 +64,7 @@ class Answer:
     epsilon: float | None = None
     delta: float | None = None
     remaining: tuple[tuple[str, float], ...] = ()
+    repeated: bool = field(default=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.columns[0].values) if self.columns else 0
@@ -82,10 +84,11 @@ class Answer:
     def to_json(self) -> str:
         """The answer as JSON text, from which :meth:`from_json` makes the same answer again."""
         written: dict[str, Any] = {"version": _VERSION}
-        for field in fields(self):
-            written[field.name] = getattr(self, field.name)
+        for each in fields(self):
+            if each.compare:
+                written[each.name] = getattr(self, each.name)
         written["columns"] = [
-            {field.name: getattr(column, field.name) for field in fields(column)}
+            {each.name: getattr(column, each.name) for each in fields(column)}
             for column in self.columns
         ]
         written["releases"] = [release.to_dict() for release in self.releases]

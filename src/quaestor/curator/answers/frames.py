@@ -98,15 +98,16 @@ def to_rich(answer: Answer) -> Any:
 
     A tilde marks what is approximate.
     """
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(caption=_caption(answer), caption_justify="left")
     for column in answer.columns:
         number = column.kind in {"integer", "real"}
         told = f" ({_mark(column)}{answer.confidence:.6g})" if column.lower is not None else ""
-        table.add_column(f"{column.name}{told}", justify="right" if number else "left")
+        table.add_column(escape(f"{column.name}{told}"), justify="right" if number else "left")
     for place in range(len(answer)):
-        table.add_row(*(_cell(column, place) for column in answer.columns))
+        table.add_row(*(escape(_cell(column, place)) for column in answer.columns))
     return table
 
 
@@ -137,5 +138,4 @@ def _caption(answer: Answer) -> str | None:
     if answer.epsilon is not None:
         at = "" if answer.delta is None else f" at delta {answer.delta:g}"
         told.append(f"cost epsilon {answer.epsilon:.6g}{at}")
-    told += [f"{name} left: {amount:.6g}" for name, amount in answer.remaining]
     return "; ".join(told) or None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quaestor.curator.engines.engine import Connection
     from quaestor.curator.query import Relation
 
-__all__ = ["engine_for", "tables_of"]
+__all__ = ["engine_for", "place_of", "tables_of"]
 
 
 def engine_for(catalog: Catalog, tables: Iterable[str]) -> Engine:
@@ -30,7 +30,7 @@ def engine_for(catalog: Catalog, tables: Iterable[str]) -> Engine:
         raise InvalidParameter("tables", [], "at least one table")
     first = found[0]
     for table in found[1:]:
-        if _place(table) != _place(first):
+        if place_of(table) != place_of(first):
             raise SourceUnavailable(
                 table.name,
                 f"it does not live where {first.name} does: tables that are joined must be in "
@@ -57,7 +57,7 @@ def _declared(catalog: Catalog, name: str) -> Table:
     return table
 
 
-def _place(table: Table) -> tuple[str, str | None]:
+def place_of(table: Table) -> tuple[str, str | None]:
     """Embedded DuckDB reaches every file; a server only its own tables."""
     engine = table.source.engine
     return engine, None if engine == "duckdb" else table.source.connection

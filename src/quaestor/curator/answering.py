@@ -1,0 +1,110 @@
+"""From a charge to an answer: reserve, run, draw, settle. Nothing flows back.
+
+The charge is durable before the engine reads a row. Whatever fails afterwards leaves it in place
+and looks the same: an error that told more could tell of somebody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from quaestor.curator.answers.answer import Answer
+from quaestor.curator.describing import describe
+from quaestor.curator.fitting import refusal
+from quaestor.curator.releasing.release import release
+from quaestor.errors import BudgetExceeded, EngineFailed
+from quaestor.ledger.amounts import below
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from quaestor.curator.engines.base import Engine
+    from quaestor.curator.questions import Cost, Priced
+    from quaestor.ledger import Account, Charge
+
+    Progress = Callable[[str], None]
+
+__all__ = ["given_before", "pay", "reserve"]
+
+_LONGEST_PURPOSE = 500
+
+
+def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | None:
+    """The stored answer to the same question, word for word; it costs nothing."""
+    stored = account.answer(asked.fingerprint, dataset=asked.query.dataset, analyst=analyst)
+    if stored is None:
+        return None
+    return replace(Answer.from_json(stored.text), repeated=True)
+
+
+def reserve(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge:
+    """Charge the account, durably.
+
+    Raises:
+        BudgetExceeded: it does not fit; nothing was charged, and the error says what would fit.
+    """
+    try:
+        return account.reserve(
+            asked.releases,
+            dataset=asked.query.dataset,
+            analyst=analyst,
+            purpose=purpose or _purpose(asked),
+            query=asked.fingerprint,
+        )
+    except BudgetExceeded as error:
+        refused = error
+    raise refusal(account, asked, analyst=analyst) or refused
+
+
+def pay(
+    charge: Charge, account: Account, asked: Priced, engine: Engine, *, progress: Progress
+) -> Answer:
+    """Run a question that is charged, draw its noise, and keep the answer with the charge.
+
+    Raises:
+        EngineFailed: whatever went wrong, and in the same words; the charge stays.
+    """
+    failed = True
+    try:
+        with charge:
+            progress("computing exact figures")
+            measured = engine.measure(asked.query, asked.offer.measures)
+            charge.drawing()
+            progress("drawing noise")
+            drawn = release(asked.query, asked.offer, measured, sql=asked.sql)
+            answer = _signed(drawn, charge, account, asked.cost)
+            charge.release(answer.to_json())
+        failed = False
+    except Exception:  # noqa: BLE001, S110  # whatever it says may be about somebody
+        pass
+    if failed:
+        raise EngineFailed
+    return answer
+
+
+def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Answer:
+    """The answer with what it cost, what is left, and the number of the entry that paid."""
+    balances = account.remaining(dataset=answer.dataset, analyst=charge.request.analyst)
+    left = [
+        (
+            one.meter if one.analyst is None else f"{one.meter} of {one.analyst}'s share",
+            below(one.remaining),
+        )
+        for one in balances
+        if one.remaining is not None
+    ]
+    return replace(
+        answer,
+        account=account.name,
+        receipt=charge.entry,
+        epsilon=cost.epsilon,
+        delta=cost.delta,
+        remaining=tuple(left),
+    )
+
+
+def _purpose(asked: Priced) -> str:
+    """The question in one printable line."""
+    words = "".join(c if c.isprintable() else " " for c in describe(asked.query))
+    return words[:_LONGEST_PURPOSE]

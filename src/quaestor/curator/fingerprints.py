@@ -1,0 +1,67 @@
+"""The fingerprint of a question: what it asks, of which declared data, with which noise.
+
+Two questions with one fingerprint have the same answers with the same probabilities, so that the
+stored answer to one is an answer to the other, and costs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.canonical import canonical_json
+from quaestor.curator.engines.opening import tables_of
+
+if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.pricing.offers import Offer
+    from quaestor.curator.query import Query
+
+__all__ = ["fingerprint_of"]
+
+_VERSION = 1
+
+
+def fingerprint_of(query: Query, offer: Offer, catalog: Catalog) -> str:
+    """SHA-256, in hexadecimal, of all that the answer's law depends on beside the rows.
+
+    That is the query in its canonical form, everything that will be drawn for it, and what the
+    catalog declares of the tables it reads, for declared bounds move values before they are
+    compared. Where a table lives is left out: moving it does not make it another one.
+    """
+    tables = sorted(set(tables_of(query.rows)))
+    told = {
+        "version": _VERSION,
+        "query": canonical_json(query),
+        "draws": [_plain(draw) for draw in (offer.choice, *offer.draws)],
+        "confidence": offer.confidence,
+        "tables": [_declared(table) for name in tables if (table := catalog.table(name))],
+    }
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _declared(table: Table) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "unit": table.unit,
+        "dataset": table.dataset,
+        "columns": [_plain(column) for column in table.columns],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Values as JSON; numbers that JSON cannot hold exactly become text."""
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        inner = {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+        return {"is": type(value).__name__, **inner}
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(type(value).__name__)

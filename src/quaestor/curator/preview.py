@@ -1,0 +1,167 @@
+"""Previews: what a question would cost, how accurate it would be, and what would be left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.describing import describe
+from quaestor.curator.fitting import would_fit
+from quaestor.curator.pricing.choices import NoisyTop, NoisyUnits
+from quaestor.ledger.amounts import above, below
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from quaestor.accounting.releases import Release
+    from quaestor.curator.pricing.recipes import Expected
+    from quaestor.curator.questions import Priced
+    from quaestor.ledger import Account
+    from quaestor.ledger.price import Reading
+
+__all__ = ["MeterPreview", "Preview", "preview"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterPreview:
+    """One meter of the account: what the question takes of it, and what would be left.
+
+    None where the meter says nothing of such releases, or has been of no use since one of them.
+    """
+
+    name: str
+    requested: float | None
+    remaining: float | None
+    left: float | None
+    limit: float
+
+    @property
+    def share(self) -> float | None:
+        """Which part of the whole meter the question takes."""
+        if self.requested is None or self.limit <= 0:
+            return None
+        return self.requested / self.limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What would be charged for a question; nothing was charged, and no data were looked at.
+
+    ``rows`` is how many rows the answer has, if that is public. ``free`` says that the question
+    was answered before, so that asking it again costs nothing.
+    """
+
+    question: str
+    dataset: str
+    account: str
+    releases: tuple[Release, ...]
+    epsilon: float | None
+    delta: float
+    expected: tuple[Expected, ...]
+    confidence: float
+    rows: int | None
+    meters: tuple[MeterPreview, ...]
+    fits: bool
+    free: bool
+    would_fit: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "question": self.question,
+            "dataset": self.dataset,
+            "account": self.account,
+            "releases": [str(release) for release in self.releases],
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "expected": [
+                {
+                    "name": one.name,
+                    "standard_error": one.standard_error,
+                    "half_width": one.half_width,
+                    "divided_by": one.divided_by,
+                    "words": one.words,
+                }
+                for one in self.expected
+            ],
+            "confidence": self.confidence,
+            "rows": self.rows,
+            "meters": [
+                {
+                    "meter": one.name,
+                    "requested": one.requested,
+                    "remaining": one.remaining,
+                    "left": one.left,
+                    "limit": one.limit,
+                    "share": one.share,
+                }
+                for one in self.meters
+            ],
+            "fits": self.fits,
+            "free": self.free,
+            "would_fit": self.would_fit,
+            "notes": list(self.notes),
+        }
+
+
+def preview(account: Account, asked: Priced, *, analyst: str, free: bool) -> Preview:
+    """What an account says to a priced question."""
+    price = account.price(
+        asked.releases, dataset=asked.query.dataset, analyst=analyst, query=asked.fingerprint
+    )
+    return Preview(
+        question=describe(asked.query),
+        dataset=asked.query.dataset,
+        account=account.name,
+        releases=asked.releases,
+        epsilon=asked.cost.epsilon,
+        delta=asked.cost.delta,
+        expected=asked.offer.expected,
+        confidence=asked.offer.confidence,
+        rows=_rows(asked),
+        meters=tuple(map(_meter, price.readings)),
+        fits=price.fits or free,
+        free=free,
+        would_fit=None if free else would_fit(account, asked, price, analyst=analyst),
+        notes=tuple(_notes(asked)),
+    )
+
+
+def _meter(reading: Reading) -> MeterPreview:
+    requested, remaining = reading.requested, reading.remaining
+    left: Fraction | None = None
+    if requested is not None and remaining is not None and requested <= remaining:
+        left = remaining - requested
+    return MeterPreview(
+        name=reading.title,
+        requested=None if requested is None else above(requested),
+        remaining=None if remaining is None else below(remaining),
+        left=None if left is None else below(left),
+        limit=below(reading.limit),
+    )
+
+
+def _rows(asked: Priced) -> int | None:
+    query = asked.query
+    if query.having is not None or any(key.values is None for key in query.keys):
+        return None
+    if query.top is not None:
+        return query.top.count
+    rows = prod(len(key.values or ()) for key in query.keys)
+    return rows if query.limit is None else min(rows, query.limit)
+
+
+def _notes(asked: Priced) -> list[str]:
+    notes = []
+    choice = asked.offer.choice
+    if isinstance(choice, NoisyUnits):
+        notes.append(
+            "the names of the groups are private: only groups with a noisy number of units from "
+            f"{choice.mechanism.threshold} on are shown, and delta {asked.delta:g} is spent on "
+            "the choice" + ("" if asked.budget.delta else " (a hundredth of the account's)")
+        )
+    if isinstance(choice, NoisyTop):
+        notes.append("the groups are chosen by the exponential mechanism")
+    return notes

@@ -1,0 +1,67 @@
+"""How an account stands, in one number for each who holds it: what part of it is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from quaestor.ledger.amounts import below
+from quaestor.ledger.policies import Open
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor.accounting.filters.base import Filter
+    from quaestor.ledger import Account, Balance
+
+__all__ = ["Standing", "standings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What is left of an account, or of an analyst's share, on one dataset.
+
+    ``left`` is a part of the whole, from 0 to 1, on the meter that says how long it lasts: of
+    those of which one is enough, the fullest; of those that must all hold, the emptiest.
+    """
+
+    holder: str
+    meter: str
+    left: float
+
+
+def standings(account: Account, *, dataset: str, analyst: str = "") -> tuple[Standing, ...]:
+    """The account's own standing and, if it has shares, the analyst's."""
+    definition = account.definition
+    balances = account.remaining(dataset=dataset, analyst=analyst if definition.shares else "")
+    own = [balance for balance in balances if balance.analyst is None]
+    holders = [(f"account {account.name}", own, _filter(account))]
+    share = definition.share(analyst) if definition.shares else None
+    if share is not None:
+        theirs = [balance for balance in balances if balance.analyst is not None]
+        holders.append((f"{analyst}'s share", theirs, share.filter))
+    return tuple(_standing(holder, listed, chosen) for holder, listed, chosen in holders)
+
+
+def _filter(account: Account) -> Filter | None:
+    policy = account.definition.policy
+    return policy.filter if isinstance(policy, Open) else None
+
+
+def _standing(holder: str, balances: Sequence[Balance], chosen: Filter | None) -> Standing:
+    if chosen is None:  # slots of a plan
+        limit = sum((balance.limit for balance in balances), Fraction(0))
+        rest = sum((balance.remaining or Fraction(0) for balance in balances), Fraction(0))
+        return Standing(holder=holder, meter="the plan", left=below(rest / limit))
+    enough = {meter.key for meter in chosen.some}
+    must = [(_left(one), one.meter) for one in balances if one.meter not in enough and one.limit]
+    may = [(_left(one), one.meter) for one in balances if one.meter in enough]
+    left, meter = min([*must, *([max(may)] if may else [])], default=(0.0, "nothing"))
+    return Standing(holder=holder, meter=meter, left=left)
+
+
+def _left(balance: Balance) -> float:
+    if balance.remaining is None or balance.limit <= 0:
+        return 0.0
+    return below(balance.remaining / balance.limit)
