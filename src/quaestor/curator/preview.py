@@ -157,10 +157,12 @@ def _notes(asked: Priced) -> list[str]:
     notes = []
     choice = asked.offer.choice
     if isinstance(choice, NoisyUnits):
+        whence = "" if asked.budget.delta else " (a hundredth of the account's)"
         notes.append(
             "the names of the groups are private: only groups with a noisy number of units from "
-            f"{choice.mechanism.threshold} on are shown, and delta {asked.delta:g} is spent on "
-            "the choice" + ("" if asked.budget.delta else " (a hundredth of the account's)")
+            f"{choice.mechanism.threshold} on are shown, and at most delta {asked.delta:g} is "
+            "spent on the choice"
+            + ("" if asked.budget.delta else " (a hundredth of the account's)")
         )
     if isinstance(choice, NoisyTop):
         notes.append("the groups are chosen by the exponential mechanism")
