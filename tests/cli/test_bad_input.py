@@ -373,9 +373,10 @@ def test_a_folder_without_permission_is_named(
 def test_the_demo_refuses_a_file_for_a_folder(quaestor: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
-        run = quaestor("demo", "--out", str(out))
-        assert run.status == 2
-        assert str(out) in run.err
+        for story in ((), ("--accounting",)):
+            run = quaestor("demo", *story, "--out", str(out))
+            assert run.status == 2
+            assert str(out) in run.err
 
 
 def test_a_refused_drawing_leaves_no_file_behind(quaestor: Run, tmp_path: Path) -> None:

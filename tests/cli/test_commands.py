@@ -532,7 +532,7 @@ def test_a_missing_plot_extra_is_named(
 
 def test_the_demo_draws_its_picture_where_it_is_told(quaestor: Run, tmp_path: Path) -> None:
     folder = tmp_path / "not" / "there" / "yet"
-    run = quaestor("demo", "--out", str(folder))
+    run = quaestor("demo", "--accounting", "--out", str(folder))
     assert (run.status, run.err) == (0, "")
     assert_is_svg(folder / "region.svg")
     assert (folder / "region.png").read_bytes().startswith(PNG)

@@ -1,4 +1,4 @@
-"""The ``demo`` command: the main job, on defaults that need nothing but this package."""
+"""The ``demo`` command: the curator's story on a real study, and the accountant's on a year."""
 
 from __future__ import annotations
 
@@ -25,10 +25,27 @@ _YEAR = {
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder for the picture.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="The folder for what is made.")] = Path("demo"),
+    accounting: Annotated[  # noqa: FBT002
+        bool, typer.Option("--accounting", help="A year of releases, by every theorem.")
+    ] = False,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """A hospital's year of releases: what it costs by every theorem, and the region, drawn."""
+    """A liver study asked in SQL: a dozen answers, what they cost, a refusal, and the truth.
+
+    With --accounting, a hospital's year of releases: what it costs by every theorem, drawn.
+    """
+    if accounting:
+        _year(out, json=json)
+        return
+    from quaestor.cli.story import fresh_folder, story
+
+    told = story(fresh_folder(out), aloud=not json)
+    if json:
+        print_json(told)
+
+
+def _year(out: Path, *, json: bool) -> None:
     from quaestor.figures.region import draw_regions
 
     year = compose(*(release for text in _YEAR.values() for release in parse_releases(text)))

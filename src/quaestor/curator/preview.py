@@ -161,8 +161,7 @@ def _notes(asked: Priced) -> list[str]:
         notes.append(
             "the names of the groups are private: only groups with a noisy number of units from "
             f"{choice.mechanism.threshold} on are shown, and at most delta {asked.delta:g} is "
-            "spent on the choice"
-            + ("" if asked.budget.delta else " (a hundredth of the account's)")
+            f"spent on the choice{whence}"
         )
     if isinstance(choice, NoisyTop):
         notes.append("the groups are chosen by the exponential mechanism")
