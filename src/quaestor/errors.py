@@ -311,7 +311,7 @@ class AccountExists(InvalidParameter):
             if dataset is None
             else f"account {_shown(account)} covers dataset {_shown(dataset)} already, and people "
             "in it would lose the sum of both accounts: charge that account, or open this one "
-            "with beside=True if the sum is meant"
+            "with beside=True (--beside) if the sum is meant"
         )
         ValueError.__init__(self, problem)
         self.field, self.value, self.valid = "account", account, "a new one"

@@ -16,7 +16,7 @@ from quaestor.cli.accounting import Delta, Json
 from quaestor.cli.render import interval, print_json, print_table, say
 from quaestor.errors import InvalidPlan
 
-__all__ = ["across"]
+__all__ = ["across", "read_plan"]
 
 _MOST_NAMES = 3
 
@@ -36,7 +36,7 @@ def across(
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The smallest epsilon that is true across many databases, given who can be where."""
-    known = _read(plan)
+    known = read_plan(plan)
     composed = known.composed(neighbours=neighbours)
     bounds = composed.epsilon_bounds(delta=delta)
     worst = composed.worst(delta=delta)
@@ -65,7 +65,8 @@ def across(
     )
 
 
-def _read(path: Path) -> Plan:
+def read_plan(path: Path) -> Plan:
+    """A plan file; every error says where and what to do."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:

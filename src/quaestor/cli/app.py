@@ -1,7 +1,7 @@
 """The ``quaestor`` command: its commands, its exit codes, and how it fails.
 
-Exit status: 0 done, 2 bad input, 3 the account cannot pay, 4 an audit found a false claim,
-1 anything else.
+Exit status: 0 done, 2 bad input, 3 a budget refused, 4 an audit found a false claim, 1 anything
+else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,19 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import quaestor
-from quaestor.cli import accounting, across, asking, audit, catalog, demo, region, release, variance
+from quaestor.cli import (
+    account,
+    accounting,
+    across,
+    asking,
+    audit,
+    catalog,
+    demo,
+    ledger,
+    region,
+    release,
+    variance,
+)
 from quaestor.errors import BudgetExceeded, InvalidParameter, QuaestorError
 
 __all__ = ["app", "main"]
@@ -51,6 +63,8 @@ app.command("init")(catalog.init)
 app.add_typer(catalog.dataset, name="dataset")
 app.command("preview")(asking.preview)
 app.command("query")(asking.query)
+app.add_typer(account.account, name="account")
+app.add_typer(ledger.ledger, name="ledger")
 app.command("demo")(demo.demo)
 
 

@@ -26,7 +26,7 @@ def interval(bounds: Bounds) -> str:
 
 def say(text: str, *, plain: bool = False) -> None:
     """Print a line for people; ``plain`` where it holds words of theirs, which are no markup."""
-    Console(highlight=False, soft_wrap=True).print(text, markup=not plain)
+    Console(highlight=False, soft_wrap=True, emoji=False).print(text, markup=not plain)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -37,10 +37,11 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
             column.removeprefix("#"),
             justify="right" if column.startswith("#") else "left",
             no_wrap=column.startswith("#"),
+            overflow="fold",
         )
     for row in rows:
         table.add_row(*row)
-    Console(highlight=False).print(table)
+    Console(highlight=False, emoji=False).print(table)
 
 
 def print_json(value: dict[str, Any]) -> None:

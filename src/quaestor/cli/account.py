@@ -1,0 +1,258 @@
+"""The ``account`` commands: open a budget, see how it stands, charge it, close it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from quaestor.accounting.expressions import parse_releases
+from quaestor.cli.accounting import Delta, Epsilon, Expressions, Json
+from quaestor.cli.burning import bar, left_in_words, print_standing, unit_in_words
+from quaestor.cli.defining import Asked, PolicyKind, defined
+from quaestor.cli.place import HERE, Place, opened
+from quaestor.cli.render import print_json, print_table, say
+from quaestor.cli.standing import standing_of, used_of
+
+if TYPE_CHECKING:
+    from quaestor.accounting.releases import Release
+    from quaestor.ledger import Account, Price
+
+__all__ = ["account", "charge", "close", "list_accounts", "open_account", "price", "show"]
+
+account = typer.Typer(
+    help="Budgets: how much may be lost, of which datasets, by which policy.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The account.", show_default=False)]
+Dataset = Annotated[
+    str | None, typer.Option("--dataset", help="Whom it is about, if the account has several.")
+]
+Analyst = Annotated[str, typer.Option("--analyst", help="Who asks; needed where there are shares.")]
+Query = Annotated[str, typer.Option("--query", help="The query of a dashboard, by its name.")]
+
+
+@account.command("open")
+def open_account(  # noqa: PLR0913  # an account has as many sides
+    name: Name,
+    epsilon: Epsilon,
+    delta: Delta,
+    dataset: Annotated[
+        list[str] | None, typer.Option("--dataset", help="Whom answers will be about; repeat it.")
+    ] = None,
+    policy: Annotated[
+        PolicyKind | None,
+        typer.Option("--policy", help="If not the one that goes with what else is given."),
+    ] = None,
+    expected: Annotated[
+        list[str] | None,
+        typer.Option("--expected", metavar="RELEASE", help="Open: what will mostly be asked."),
+    ] = None,
+    plan: Annotated[
+        list[str] | None,
+        typer.Option("--plan", metavar="[DATASET:] RELEASE", help="Planned: what will be asked."),
+    ] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--query", metavar="NAME=[DATASET:] RELEASE", help="Dashboard: a query, by its name."
+        ),
+    ] = None,
+    share: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--share",
+            metavar="ANALYST=EPSILON,DELTA",
+            help="What one may learn alone; * is others.",
+        ),
+    ] = None,
+    plan_file: Annotated[
+        Path | None,
+        typer.Option("--plan-file", help="A TOML file: datasets, releases, facts."),
+    ] = None,
+    neighbours: Annotated[
+        str | None, typer.Option("--neighbours", help="add_remove, replace or replace_record.")
+    ] = None,
+    beside: Annotated[  # noqa: FBT002
+        bool, typer.Option("--beside", help="Others may cover the datasets too: losses add up.")
+    ] = False,
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Open an account, once; what it promises is fixed from here on.
+
+    The policy is [bold]open[/bold] (anything may be asked until a filter says stop),
+    [bold]planned[/bold] (what is released is declared) or [bold]dashboard[/bold] (the queries are).
+    """
+    asked = Asked(
+        name=name,
+        epsilon=epsilon,
+        delta=delta,
+        datasets=tuple(dataset or ()),
+        policy=policy,
+        expected=tuple(expected or ()),
+        plan=tuple(plan or ()),
+        queries=tuple(query or ()),
+        shares=tuple(share or ()),
+        plan_file=plan_file,
+        neighbours=neighbours,
+        beside=beside,
+    )
+    definition = defined(asked)
+    with opened(ledger, create=True) as book:
+        standing = standing_of(book.open_account(definition))
+        if json:
+            print_json(standing.to_dict())
+            return
+        print_standing(standing)
+
+
+@account.command("show")
+def show(
+    name: Name,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="Only how it stands on this one.")
+    ] = None,
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """How an account stands: what is burnt, what is left, and what still fits."""
+    with opened(ledger) as book:
+        standing = standing_of(book.account(name), dataset=dataset)
+        if json:
+            print_json(standing.to_dict())
+            return
+        print_standing(standing)
+
+
+@account.command("list")
+def list_accounts(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FBT002
+    """All accounts, and how much of each is burnt."""
+    with opened(ledger) as book:
+        listed = [_line(each) for each in book.accounts()]
+    if json:
+        print_json({"accounts": listed})
+        return
+    if not listed:
+        say("The ledger has no accounts yet; run  quaestor account open")
+        return
+    rows = [
+        [
+            line["account"],
+            line["policy"] + (", closed" if line["status"] == "closed" else ""),
+            repr(line["epsilon"]),
+            repr(line["delta"]),
+            _some(line["datasets"]),
+            bar(Fraction(line["used"]), cells=10),
+            str(line["entries"]),
+        ]
+        for line in listed
+    ]
+    heads = ["account", "policy", "#epsilon", "#delta", "datasets", "#used", "#entries"]
+    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+
+
+def _line(account: Account) -> dict[str, Any]:
+    from quaestor.ledger.amounts import above
+
+    definition, state = account.definition, account.state()
+    return {
+        "account": account.name,
+        "status": "closed" if state.closed else "open",
+        "policy": definition.policy.kind,
+        "epsilon": definition.epsilon,
+        "delta": definition.delta,
+        "datasets": list(definition.datasets),
+        "used": above(used_of(account)),
+        "entries": state.entries,
+    }
+
+
+@account.command("price")
+def price(  # noqa: PLR0913  # what is asked, of whom
+    name: Name,
+    releases: Expressions,
+    dataset: Dataset = None,
+    analyst: Analyst = "",
+    query: Query = "",
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """What releases would cost, and whether they fit; nothing is charged."""
+    wanted = _parsed(releases)
+    with opened(ledger) as book:
+        priced = book.account(name).price(wanted, dataset=dataset, analyst=analyst, query=query)
+    if json:
+        print_json(priced.to_dict())
+        return
+    _print_price(priced)
+
+
+@account.command("charge")
+def charge(  # noqa: PLR0913  # what an entry says
+    name: Name,
+    releases: Expressions,
+    dataset: Dataset = None,
+    analyst: Analyst = "",
+    purpose: Annotated[str, typer.Option("--purpose", help="Why, in one line.")] = "",
+    query: Query = "",
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Charge for releases that something else will make: do so only if this is done.
+
+    The exit status is 3 if they do not fit; nothing is charged then.
+    """
+    wanted = _parsed(releases)
+    with opened(ledger) as book:
+        payer = book.account(name)
+        with payer.reserve(
+            wanted, dataset=dataset, analyst=analyst, purpose=purpose, query=query
+        ) as made:
+            made.release()
+        left = payer.price(wanted, dataset=dataset, analyst=analyst, query=query).left
+    texts = [str(release) for release in wanted]
+    if json:
+        print_json({"account": name, "entry": made.entry, "releases": texts, "left": left})
+        return
+    say(f"charged to {name} as entry {made.entry}: {' + '.join(texts)}", plain=True)
+    say(f"{left_in_words(unit_in_words(wanted), left)} would fit", plain=True)
+
+
+@account.command("close")
+def close(name: Name, ledger: Place = HERE, json: Json = False) -> None:  # noqa: FBT002
+    """Take no further charges, for good; entries and answers can still be read."""
+    with opened(ledger) as book:
+        closing = book.account(name)
+        closing.close()
+        head = closing.state().head
+    if json:
+        print_json({"account": name, "status": "closed", "head": head})
+        return
+    say(f"account {name} is closed, for good; its entries can still be read", plain=True)
+
+
+def _parsed(releases: list[str]) -> list[Release]:
+    return [release for text in releases for release in parse_releases(text)]
+
+
+def _print_price(priced: Price) -> None:
+    say("it fits" if priced.fits else "it does [bold]not[/bold] fit")
+    print_table(
+        "",
+        ["meter", ""],
+        [[escape(reading.title), escape(reading.words())] for reading in priced.readings],
+    )
+    if priced.would_fit is not None:
+        say(f"instead, {priced.would_fit} would fit", plain=True)
+    say(f"{left_in_words(unit_in_words(priced.releases), priced.left)} would fit", plain=True)
+
+
+def _some(names: list[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
