@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,8 @@ from tests.servers import postgres_server, spark_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
+
+_NUMBERS = count(1)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -27,6 +30,17 @@ def postgres_address() -> Iterator[str]:
     """The address of a PostgreSQL server that belongs to this test run."""
     with postgres_server() as address:
         yield address
+
+
+@pytest.fixture
+def database(postgres_address: str) -> str:
+    """The address of a new, empty database."""
+    import psycopg
+
+    name = f"ledger_{next(_NUMBERS)}"
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload,unused-ignore]
+    return postgres_address.replace("/postgres?", f"/{name}?")
 
 
 @pytest.fixture(scope="session")

@@ -134,7 +134,9 @@ def show(
 def list_accounts(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FBT002
     """All accounts, and how much of each is burnt."""
     with opened(ledger) as book:
-        listed = [_line(each) for each in book.accounts()]
+        accounts = book.accounts()
+        used = [used_of(each) for each in accounts]
+        listed = [_line(each, share) for each, share in zip(accounts, used, strict=True)]
     if json:
         print_json({"accounts": listed})
         return
@@ -148,16 +150,16 @@ def list_accounts(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FB
             repr(line["epsilon"]),
             repr(line["delta"]),
             _some(line["datasets"]),
-            bar(Fraction(line["used"]), cells=10),
+            bar(share, cells=8),
             str(line["entries"]),
         ]
-        for line in listed
+        for line, share in zip(listed, used, strict=True)
     ]
     heads = ["account", "policy", "#epsilon", "#delta", "datasets", "#used", "#entries"]
     print_table("", heads, [[escape(cell) for cell in row] for row in rows])
 
 
-def _line(account: Account) -> dict[str, Any]:
+def _line(account: Account, used: Fraction) -> dict[str, Any]:
     from quaestor.ledger.amounts import above
 
     definition, state = account.definition, account.state()
@@ -168,7 +170,7 @@ def _line(account: Account) -> dict[str, Any]:
         "epsilon": definition.epsilon,
         "delta": definition.delta,
         "datasets": list(definition.datasets),
-        "used": above(used_of(account)),
+        "used": above(used),
         "entries": state.entries,
     }
 

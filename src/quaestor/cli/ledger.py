@@ -62,10 +62,9 @@ def log(
     if not shown:
         say("no entries yet")
         return
-    heads = ["account", "#entry", "#time (UTC)", "status", "analyst", "releases", "purpose"]
-    start = 0 if account is None else 1  # nobody needs to be told the account that was named
-    rows = [[escape(cell) for cell in _row(name, entry)[start:]] for name, entry in shown]
-    print_table("", heads[start:], rows)
+    rows = [_row(entry, prefix="" if account else f"{name} ") for name, entry in shown]
+    heads = ["#entry", "#time (UTC)", "status", "analyst", "releases", "purpose"]
+    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
     if earlier:
         say(f"and {earlier} earlier; --last {count} shows all")
 
@@ -74,15 +73,14 @@ def _latest(account: Account, last: int) -> Iterator[Entry]:
     return account.entries(after=max(0, account.state().entries - last))
 
 
-def _row(account: str, entry: Entry) -> list[str]:
+def _row(entry: Entry, *, prefix: str) -> list[str]:
     released = " + ".join(map(str, entry.releases))
     if len(released) > _MOST_SHOWN:
         released = released[:_MOST_SHOWN] + "..."
     why = entry.purpose if not entry.reason else f"{entry.purpose} (void: {entry.reason})".strip()
     return [
-        account,
-        str(entry.number),
-        entry.time[:19].replace("T", " "),
+        f"{prefix}{entry.number}",
+        entry.time[:16].replace("T", " "),
         "imported" if entry.imported else entry.status,
         entry.analyst,
         released,
@@ -121,9 +119,7 @@ def verify(
         say(f"verified: 1 account with {counts} holds together")
     else:
         say(f"verified: {len(checked)} accounts with {counts} hold together")
-    say(
-        "[dim]Note the heads where those who write to the ledger cannot; check them by --head.[/dim]"
-    )
+    say("[dim]Note the heads where those who write to the ledger cannot; see --head.[/dim]")
 
 
 def _heads(given: list[str], book: Ledger) -> dict[str, str]:
