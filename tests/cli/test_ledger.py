@@ -308,9 +308,10 @@ def test_a_meter_that_says_nothing_any_more_is_shown_as_such(quaestor: Run) -> N
 
 
 def test_an_infinite_odometer_is_strict_json(quaestor: Run) -> None:
-    dataset = ("--dataset", "patients")
-    quaestor("account", "open", "all", "--epsilon", "1", "--delta", "1", *dataset)
-    charged = quaestor("account", "charge", "all", "ApproxDP(epsilon=0, delta=0.6)")
+    leak = "ApproxDP(epsilon=0.5, delta=0.75)"
+    options = ("--dataset", "patients", "--expected", leak)
+    quaestor("account", "open", "all", "--epsilon", "1", "--delta", "1", *options)
+    charged = quaestor("account", "charge", "all", leak)
     assert charged.status == 0, charged.err
     shown = quaestor("account", "show", "all", "--json")
     assert strict_json(shown.out)["odometer"]["epsilon"] == "Infinity"
@@ -319,7 +320,8 @@ def test_an_infinite_odometer_is_strict_json(quaestor: Run) -> None:
 
 def test_of_many_datasets_those_charged_last_are_shown(quaestor: Run, folder: Path) -> None:
     (folder / "plan.toml").write_text(
-        'facts = [{ fact = "AtMost", m = 2 }]\n[[many]]\nname = "ward"\ncount = 40\nreleases = []\n',
+        'facts = [{ fact = "AtMost", m = 2 }]\n'
+        '[[many]]\nname = "ward"\ncount = 40\nreleases = []\n',
         encoding="utf-8",
     )
     quaestor(*OPEN, "--plan-file", "plan.toml", "--policy", "open")
@@ -330,10 +332,8 @@ def test_of_many_datasets_those_charged_last_are_shown(quaestor: Run, folder: Pa
     assert "and 39 datasets more; --dataset NAME shows one" in people
     one = quaestor("account", "show", "trial", "--dataset", "ward 7", "--json").json
     assert {meter["dataset"] for meter in one["meters"]} == {"ward 7"}
-    assert "ward 40 and" not in refused(quaestor("account", "show", "trial", "--dataset", "x"))
-    assert "ward 1, ward 2, ward 3 and 37 more" in " ".join(
-        quaestor("account", "list").out.replace("│", " ").split()
-    )
+    refused(quaestor("account", "show", "trial", "--dataset", "ward 41"))
+    assert "ward 1, ward 2, ward 3 and 37" in quaestor("account", "list").out
 
 
 # The book.
@@ -395,10 +395,10 @@ def test_a_ledger_that_holds_together_is_verified_with_its_heads(trial: Run) -> 
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE events SET analyst = 'eve' WHERE seq = 2",
-        "DELETE FROM events WHERE seq = 3",
-        "DELETE FROM balances",
-        "UPDATE accounts SET definition = replace(definition, '1.0', '9.0')",
+        "UPDATE ledger_events SET analyst = 'eve' WHERE seq = 2",
+        "DELETE FROM ledger_events WHERE seq = 3",
+        "DELETE FROM ledger_balances",
+        "UPDATE ledger_accounts SET definition = replace(definition, '1.0', '9.0')",
     ],
 )
 def test_tampering_shows_with_status_1(trial: Run, statement: str) -> None:

@@ -134,5 +134,9 @@ def _searched(
         else:
             low = middle
     value = Decimal(asked * math.exp(sign * low))
-    context = Context(prec=_DIGITS, rounding=ROUND_FLOOR if sign > 0 else ROUND_CEILING)
-    return version(float(context.create_decimal(value)))
+    safe, bold = (ROUND_FLOOR, ROUND_CEILING) if sign > 0 else (ROUND_CEILING, ROUND_FLOOR)
+
+    def rounded(rounding: str) -> Release | None:
+        return version(float(Context(prec=_DIGITS, rounding=rounding).create_decimal(value)))
+
+    return rounded(bold) or rounded(safe)  # the search ends a little below a round number that fits
