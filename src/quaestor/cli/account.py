@@ -15,7 +15,7 @@ from quaestor.cli.burning import bar, left_in_words, print_standing, unit_in_wor
 from quaestor.cli.defining import Asked, PolicyKind, defined
 from quaestor.cli.place import HERE, Place, opened
 from quaestor.cli.render import print_json, print_table, say
-from quaestor.cli.standing import standing_of, used_of
+from quaestor.cli.standing import MANY, standing_of, used_of
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
@@ -252,7 +252,8 @@ def _print_price(priced: Price) -> None:
     )
     if priced.would_fit is not None:
         say(f"instead, {priced.would_fit} would fit", plain=True)
-    say(f"{left_in_words(unit_in_words(priced.releases), priced.left)} would fit", plain=True)
+    count = "any number" if priced.left >= MANY else priced.left
+    say(f"{count} of {unit_in_words(priced.releases)} would fit in all", plain=True)
 
 
 def _some(names: list[str], most: int = 3) -> str:

@@ -1,0 +1,104 @@
+"""Sessions in the documentation, played from their beginning to their end in one folder.
+
+A block of the README that starts with ``$ export`` is a session of its own; all console blocks of
+the guide to the ledger are one. Times and hashes differ from run to run, and nothing else may.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+FILE = re.compile(r"```(?:toml|text)\n# (\S+\.(?:toml|txt))\n(.*?)```", re.DOTALL)
+ONCE = (
+    (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
+    (re.compile(r"\d{4}(-\d\d){2} \d\d:\d\d"), "TIME"),
+)
+
+
+class Session(NamedTuple):
+    """Commands with what they print, and the files that they need."""
+
+    steps: tuple[tuple[str, list[str]], ...]
+    files: tuple[tuple[str, str], ...]
+
+
+def steps(block: str) -> list[tuple[str, list[str]]]:
+    """Commands after a dollar, each with the lines below it."""
+    found: list[tuple[str, list[str]]] = []
+    for line in block.replace("\\\n", "").splitlines():
+        if line.startswith("$ "):
+            found.append((line.removeprefix("$ "), []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def sessions() -> dict[str, Session]:
+    """By where they stand."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guide" / "ledger.md").read_text(encoding="utf-8")
+    short = [block for block in BLOCK.findall(readme) if block.startswith("$ export ")]
+    found = {
+        f"README {place}": Session(tuple(steps(block)), ())
+        for place, block in enumerate(short, start=1)
+    }
+    played = tuple(step for block in BLOCK.findall(guide) for step in steps(block))
+    return {**found, "guide": Session(played, tuple(FILE.findall(guide)))}
+
+
+SESSIONS = sessions()
+
+
+def as_always(lines: list[str]) -> list[str]:
+    """The lines without what differs from run to run."""
+    text = "\n".join(line.rstrip() for line in lines)
+    for pattern, word in ONCE:
+        text = pattern.sub(word, text)
+    return text.splitlines()
+
+
+def test_there_are_sessions_in_the_readme_and_in_the_guide() -> None:
+    assert "guide" in SESSIONS
+    assert "README 1" in SESSIONS
+    played = {" ".join(step.split()[1:3]) for step, _ in SESSIONS["guide"].steps}
+    account = {"account open", "account show", "account list", "account charge", "account close"}
+    assert played >= account | {"ledger log", "ledger verify", "ledger export", "ledger import"}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_prints_what_is_shown(name: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "COLUMNS": "80"}
+    environment.pop("QUAESTOR_LEDGER", None)
+    for file, text in SESSIONS[name].files:
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    status = 0
+    for command, shown in SESSIONS[name].steps:
+        words = shlex.split(command)
+        if words[0] == "export":
+            variable, _, value = words[1].partition("=")
+            environment[variable] = value
+            printed = ""
+        elif command == "echo $?":
+            printed = f"{status}\n"
+        else:
+            assert words[0] == "quaestor", command
+            done = subprocess.run(
+                [sys.executable, "-m", *words],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            status, printed = done.returncode, done.stdout + done.stderr
+        assert as_always(printed.splitlines()) == as_always(shown), command
