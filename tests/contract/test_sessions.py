@@ -6,15 +6,15 @@ the guide to the ledger are one. Times and hashes differ from run to run, and no
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from quaestor.cli.app import main
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
@@ -76,29 +76,32 @@ def test_there_are_sessions_in_the_readme_and_in_the_guide() -> None:
 
 
 @pytest.mark.parametrize("name", SESSIONS)
-def test_a_session_prints_what_is_shown(name: str, tmp_path: Path) -> None:
-    environment = {**os.environ, "COLUMNS": "80"}
-    environment.pop("QUAESTOR_LEDGER", None)
+def test_a_session_prints_what_is_shown(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("QUAESTOR_LEDGER", raising=False)
     for file, text in SESSIONS[name].files:
-        (tmp_path / file).write_text(text, encoding="utf-8")
-    status = 0
+        Path(file).write_text(text, encoding="utf-8")
+    status: object = 0
     for command, shown in SESSIONS[name].steps:
         words = shlex.split(command)
         if words[0] == "export":
             variable, _, value = words[1].partition("=")
-            environment[variable] = value
+            monkeypatch.setenv(variable, value)
             printed = ""
         elif command == "echo $?":
             printed = f"{status}\n"
         else:
             assert words[0] == "quaestor", command
-            done = subprocess.run(
-                [sys.executable, "-m", *words],
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            status, printed = done.returncode, done.stdout + done.stderr
+            monkeypatch.setattr(sys, "argv", words)
+            with pytest.raises(SystemExit) as left:
+                main()
+            status, streams = left.value.code, capsys.readouterr()
+            printed = streams.out + streams.err
         assert as_always(printed.splitlines()) == as_always(shown), command

@@ -11,7 +11,14 @@ from rich.markup import escape
 
 from quaestor.accounting.expressions import parse_releases
 from quaestor.cli.accounting import Delta, Epsilon, Expressions, Json
-from quaestor.cli.burning import bar, left_in_words, print_standing, unit_in_words
+from quaestor.cli.burning import (
+    bar,
+    left_in_words,
+    print_promise,
+    print_standing,
+    print_what_fits,
+    unit_in_words,
+)
 from quaestor.cli.defining import Asked, PolicyKind, defined
 from quaestor.cli.place import HERE, Place, opened
 from quaestor.cli.render import print_json, print_table, say
@@ -109,7 +116,8 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         if json:
             print_json(standing.to_dict())
             return
-        print_standing(standing)
+        print_promise(standing)
+        print_what_fits(standing)
 
 
 @account.command("show")

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.cli.standing import Burn, MeterLine, Standing
 
-__all__ = ["bar", "left_in_words", "print_standing", "unit_in_words"]
+__all__ = [
+    "bar",
+    "left_in_words",
+    "print_promise",
+    "print_standing",
+    "print_what_fits",
+    "unit_in_words",
+]
 
 
 def bar(used: Fraction, *, cells: int = 20) -> str:
@@ -45,8 +52,8 @@ def unit_in_words(releases: Sequence[Release]) -> str:
     return str(kinds[0]) if len(kinds) == 1 else "the same list"
 
 
-def print_standing(standing: Standing) -> None:
-    """The account, its burn-down, its meters and its odometer."""
+def print_promise(standing: Standing) -> None:
+    """The account: what it is, and what it promises, in words."""
     definition = standing.account.definition
     state = ", closed" if standing.closed else ""
     target = f"epsilon {definition.epsilon!r}, delta {definition.delta!r}"
@@ -58,12 +65,26 @@ def print_standing(standing: Standing) -> None:
         say(f"known of memberships: {definition.membership!r}", plain=True)
     if definition.neighbours != "add_remove":
         say(f"neighbours: {definition.neighbours}")
+
+
+def print_what_fits(standing: Standing) -> None:
+    """How many more of what is expected, or of what was charged last, would fit."""
+    for burn in standing.burns:
+        whose = "" if burn.analyst is None else f" for {burn.analyst}"
+        where = f" on {burn.dataset}{whose}" if len(standing.burns) > 1 else ""
+        for release, left in burn.fits:
+            say(f"still fits{where}: {left_in_words(release, left)}", plain=True)
+
+
+def print_standing(standing: Standing) -> None:
+    """The account, its burn-down, its meters and its odometer."""
+    definition = standing.account.definition
+    print_promise(standing)
     shared = bool(definition.shares)
     burns, meters = map(_burn, standing.burns), map(_meter, standing.meters)
     _print_cells("Burn-down", ["dataset", "#used"], burns, shared=shared)
     _print_cells("Meters", ["dataset", "meter", "rule", "#used", "#left"], meters, shared=shared)
-    for burn in standing.burns:
-        _say_what_fits(burn, several=len(standing.burns) > 1)
+    print_what_fits(standing)
     more = len(definition.datasets) - len(standing.datasets)
     if more:
         say(f"and {more} datasets more; --dataset NAME shows one")
@@ -83,13 +104,6 @@ def _print_cells(
     shown = [heads[0], "whose", *heads[1:]] if shared else heads
     kept = [[cell for place, cell in enumerate(row) if shared or place != 1] for row in rows]
     print_table(title, shown, [[escape(cell) for cell in row] for row in kept])
-
-
-def _say_what_fits(burn: Burn, *, several: bool) -> None:
-    whose = "" if burn.analyst is None else f" for {burn.analyst}"
-    where = f" on {burn.dataset}{whose}" if several else ""
-    for release, left in burn.fits:
-        say(f"still fits{where}: {left_in_words(release, left)}", plain=True)
 
 
 def _burn(burn: Burn) -> Sequence[str]:

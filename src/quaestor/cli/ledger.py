@@ -114,12 +114,15 @@ def verify(
         return
     for each in checked:
         say(f"{each.account}={each.head}", plain=True)
-    counts = f"{sum(each.entries for each in checked)} entries"
-    if len(checked) == 1:
-        say(f"verified: 1 account with {counts} holds together")
-    else:
-        say(f"verified: {len(checked)} accounts with {counts} hold together")
+    entries = _counted(sum(each.entries for each in checked), "entry", "entries")
+    accounts = _counted(len(checked), "account", "accounts")
+    hold = "holds" if len(checked) == 1 else "hold"
+    say(f"verified: {accounts} with {entries} {hold} together")
     say("[dim]Note the heads where those who write to the ledger cannot; see --head.[/dim]")
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 def _heads(given: list[str], book: Ledger) -> dict[str, str]:
@@ -169,7 +172,7 @@ def export(
     if json:
         print_json({"out": str(out), "format": form.value, "events": count})
         return
-    say(f"{count} events written to {out}", plain=True)
+    say(f"{_counted(count, 'event', 'events')} written to {out}", plain=True)
 
 
 def _write(out: Path, lines: Iterator[str]) -> int:
