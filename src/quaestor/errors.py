@@ -8,6 +8,7 @@
     │   ├── UnknownDatabase       a fact or a prior names a database that there is not
     │   ├── ContradictoryFacts    facts about membership that nobody can fulfil
     │   ├── InvalidPlan           a plan file that does not say what it should
+    │   ├── InvalidHistory        a file of releases with a line that is none
     │   ├── InvalidCatalog        a catalog file that does not say what it should
     │   ├── UnreadableTable       a table whose columns cannot be read where it is said to be
     │   ├── MissingAddress        an environment variable that should hold an address is not set
@@ -46,6 +47,7 @@ __all__ = [
     "EngineFailed",
     "InvalidCatalog",
     "InvalidExpression",
+    "InvalidHistory",
     "InvalidParameter",
     "InvalidPlan",
     "LedgerCorrupted",
@@ -187,6 +189,25 @@ class InvalidPlan(InvalidParameter):
     def fields(self) -> dict[str, Any]:
         """Where in the plan, and what is wrong there."""
         return {"place": self.place, "problem": self.problem}
+
+
+class InvalidHistory(InvalidParameter):
+    """A line of a file of releases is no release; ``line`` (from 1) says which one."""
+
+    code = "invalid_history"
+
+    def __init__(self, *, file: str, line: int, problem: str) -> None:
+        ValueError.__init__(
+            self,
+            f"{file}, line {line}: {_shorter(problem, 600)}\na line is an event as dp-accounting "
+            "prints it, a release as JSON, or an expression such as PureDP(epsilon=0.1) * 3",
+        )
+        self.field, self.value, self.valid = "file", file, "a release on each line"
+        self.file, self.line, self.problem = file, line, problem
+
+    def fields(self) -> dict[str, Any]:
+        """Which line of which file, and what is wrong there."""
+        return {"file": self.file, "line": self.line, "problem": self.problem}
 
 
 class InvalidCatalog(InvalidParameter):

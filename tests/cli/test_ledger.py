@@ -513,10 +513,10 @@ def test_a_history_that_does_not_fit_is_refused_whole(trial: Run, folder: Path) 
     ("text", "said"),
     [
         ("", "at least one release"),
-        (f"{QUARTER}\nsomething\n", "line 2 must be"),
-        ('{"type": "PureDP", "epsilon": NaN}', "line 1 must be"),
-        ("UnknownDpEvent(3)", "line 1 must be"),
-        ("NonPrivateDpEvent(__import__('os'))", "line 1 must be"),
+        (f"{QUARTER}\nsomething\n", "history.txt, line 2: column 1"),
+        ('{"type": "PureDP", "epsilon": NaN}', "line 1: release must be made of finite"),
+        ("UnknownDpEvent(3)", "line 1: event must be"),
+        ("NonPrivateDpEvent(__import__('os'))", "line 1: event must be"),
     ],
 )
 def test_a_history_that_makes_no_sense_is_refused(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
 from quaestor.accounting.releases.codec import release_from_json
-from quaestor.errors import InvalidParameter
+from quaestor.errors import InvalidHistory, InvalidParameter
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
@@ -37,13 +37,13 @@ def read_history(path: Path) -> tuple[Release, ...]:
     for number, line in enumerate(lines, start=1):
         text = line.strip()
         if text and not text.startswith("#"):
-            releases += _of_line(text, number)
+            releases += _of_line(text, number, file=str(path))
     if not releases:
         raise InvalidParameter("file", str(path), "a history of at least one release")
     return tuple(release * count for release, count in counted(releases).items())
 
 
-def _of_line(text: str, number: int) -> tuple[Release, ...]:
+def _of_line(text: str, number: int, *, file: str) -> tuple[Release, ...]:
     try:
         if text.startswith("{"):
             return (release_from_json(text),)
@@ -53,8 +53,4 @@ def _of_line(text: str, number: int) -> tuple[Release, ...]:
             return from_dp_event(event_from_text(text))
         return tuple(parse_releases(text))
     except InvalidParameter as problem:
-        valid = (
-            "an event as dp-accounting prints it, a release as JSON, or an expression such as "
-            f"PureDP(epsilon=0.1) * 3 ({problem})"
-        )
-        raise InvalidParameter(f"line {number}", text, valid) from None
+        raise InvalidHistory(file=file, line=number, problem=str(problem)) from None

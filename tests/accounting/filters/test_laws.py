@@ -331,6 +331,17 @@ def _flat(release: Release) -> dict[str, float]:
     }
 
 
+def test_a_round_number_at_the_very_limit_is_the_fitting_version() -> None:
+    def quarter(one: Release) -> bool:
+        return isinstance(one, PureDP) and one.epsilon <= 0.25
+
+    def fifty(one: Release) -> bool:
+        return isinstance(one, Gaussian) and one.sigma >= 50.0
+
+    assert fitting_version(PureDP(epsilon=1.0), quarter) == PureDP(epsilon=0.25)
+    assert fitting_version(Gaussian(sigma=3.0), fifty) == Gaussian(sigma=50.0)
+
+
 def test_a_release_that_fits_is_its_own_fitting_version() -> None:
     release = PureDP(epsilon=0.123456789)
     assert fitting_version(release, lambda _: True) is release
