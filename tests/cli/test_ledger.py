@@ -183,6 +183,40 @@ def test_options_that_make_no_account_are_explained(
     assert not Path("ledger.db").exists()
 
 
+CATALOG = """
+ledger = "money/budget.db"
+
+[tables.visits]
+file = "visits.parquet"
+unit = "patient"
+rows = 5
+groups = 2
+columns = { patient = "integer" }
+
+[accounts.research]
+epsilon = 0.5
+delta = 1e-7
+datasets = ["visits"]
+expected = ["Gaussian(sigma=50)"]
+"""
+
+
+def test_an_account_of_the_catalog_opens_as_planned_there(quaestor: Run, folder: Path) -> None:
+    (folder / "quaestor.toml").write_text(CATALOG, encoding="utf-8")
+    (folder / "money").mkdir()
+    opened = quaestor("account", "open", "research", "--json").json
+    assert (opened["definition"]["epsilon"], opened["definition"]["delta"]) == (0.5, 1e-7)
+    assert (folder / "money" / "budget.db").exists()
+    assert not (folder / "ledger.db").exists()
+    assert '"research"' in quaestor("account", "list", "--json").out
+    assert "money" not in refused(quaestor("account", "open", "researhc"))
+
+
+def test_epsilon_and_delta_go_together(quaestor: Run) -> None:
+    assert "delta must be given too" in refused(quaestor("account", "open", "x", "-e", "1"))
+    assert "quaestor init" in refused(quaestor("account", "open", "x"))
+
+
 def test_a_second_account_on_a_dataset_must_be_meant(trial: Run) -> None:
     second = ("account", "open", "more", "--epsilon", "1", "--delta", "0", "--dataset", "patients")
     assert "(--beside) if the sum is meant" in refused(trial(*second))

@@ -106,6 +106,16 @@ def test_a_history_is_priced_again_when_costs_have_changed(
         account.verify()
 
 
+def test_a_ledger_that_was_priced_by_older_costs_verifies(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger(location) as ledger:
+        account = ledger.open_account(definition())
+        account.reserve(QUARTER)
+        monkeypatch.setattr("quaestor.ledger.verify.PRICING", 2)
+        assert account.verify().entries == 1
+
+
 def test_a_charge_upon_other_costs_prices_the_history_first(location: str) -> None:
     with Ledger(location) as ledger:
         account = ledger.open_account(definition())

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from quaestor.accounting.expressions import parse_releases
-from quaestor.cli.accounting import Delta, Epsilon, Expressions, Json
+from quaestor.cli.accounting import Expressions, Json
 from quaestor.cli.burning import (
     bar,
     left_in_words,
@@ -19,10 +19,12 @@ from quaestor.cli.burning import (
     print_what_fits,
     unit_in_words,
 )
+from quaestor.cli.catalog import CatalogFile, catalog_path
 from quaestor.cli.defining import Asked, PolicyKind, defined
 from quaestor.cli.place import HERE, Place, opened
 from quaestor.cli.render import print_json, print_table, say
 from quaestor.cli.standing import MANY, standing_of, used_of
+from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
@@ -47,8 +49,10 @@ Query = Annotated[str, typer.Option("--query", help="The query of a dashboard, b
 @account.command("open")
 def open_account(  # noqa: PLR0913  # an account has as many sides
     name: Name,
-    epsilon: Epsilon,
-    delta: Delta,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", "-e", help="The total epsilon.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option("--delta", "-d", help="The total delta.")] = None,
     dataset: Annotated[
         list[str] | None, typer.Option("--dataset", help="Whom answers will be about; repeat it.")
     ] = None,
@@ -88,14 +92,23 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
     beside: Annotated[  # noqa: FBT002
         bool, typer.Option("--beside", help="Others may cover the datasets too: losses add up.")
     ] = False,
+    catalog: CatalogFile = None,
     ledger: Place = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Open an account, once; what it promises is fixed from here on.
 
+    Without --epsilon and --delta it is the account of that name in the catalog, as planned there.
+
     The policy is [bold]open[/bold] (anything may be asked until a filter says stop),
     [bold]planned[/bold] (what is released is declared) or [bold]dashboard[/bold] (the queries are).
     """
+    if epsilon is None and delta is None:
+        _open_planned(name, catalog_path(catalog), given=ledger, json=json)
+        return
+    if epsilon is None or delta is None:
+        missing = "epsilon" if epsilon is None else "delta"
+        raise InvalidParameter(missing, None, "given too, or neither: then the catalog plans it")
     asked = Asked(
         name=name,
         epsilon=epsilon,
@@ -112,12 +125,27 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
     )
     definition = defined(asked)
     with opened(ledger, create=True) as book:
-        standing = standing_of(book.open_account(definition))
-        if json:
-            print_json(standing.to_dict())
-            return
-        print_promise(standing)
-        print_what_fits(standing)
+        _print_opened(book.open_account(definition), json=json)
+
+
+def _open_planned(name: str, path: Path, *, given: str | None, json: bool) -> None:
+    """Open an account as the catalog plans it, in the ledger that the catalog names."""
+    from quaestor.curator.accounts import definition_of
+    from quaestor.curator.catalog.reading import read_catalog
+
+    known = read_catalog(path)
+    definition = definition_of(known, name)
+    with opened(given or known.ledger_address(), create=True) as book:
+        _print_opened(book.open_account(definition), json=json)
+
+
+def _print_opened(account: Account, *, json: bool) -> None:
+    standing = standing_of(account)
+    if json:
+        print_json(standing.to_dict())
+        return
+    print_promise(standing)
+    print_what_fits(standing)
 
 
 @account.command("show")

@@ -1,4 +1,4 @@
-"""Where the ledger is: an option, or the environment, or a file in the folder one is in."""
+"""Where the ledger is: an option, the environment, the catalog, or a file in this folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaestor.errors import LedgerUnavailable
+from quaestor.errors import InvalidCatalog, LedgerUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,23 +16,27 @@ if TYPE_CHECKING:
 
 __all__ = ["HERE", "Place", "opened"]
 
-HERE = "ledger.db"
+HERE: str | None = None
+"""The ledger that the nearest catalog names; without a catalog, ``ledger.db`` in this folder."""
+
+_FILE = "ledger.db"
 
 Place = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--ledger",
         envvar="QUAESTOR_LEDGER",
-        help="A file, or an address such as postgresql://user@host/database.",
+        help="A file, or an address such as postgresql://user@host/database, if not the catalog's.",
     ),
 ]
 
 
 @contextmanager
-def opened(place: str, *, create: bool = False) -> Iterator[Ledger]:
+def opened(given: str | None, *, create: bool = False) -> Iterator[Ledger]:
     """The ledger there, for as long as it is needed; an address is never shown."""
     from quaestor.ledger import Ledger
 
+    place = _nearest() if given is None else given
     try:
         ledger = Ledger(place, create=create)
     except LedgerUnavailable as problem:
@@ -46,3 +50,14 @@ def opened(place: str, *, create: bool = False) -> Iterator[Ledger]:
         ) from None
     with ledger:
         yield ledger
+
+
+def _nearest() -> str:
+    """The ledger of the nearest catalog, if there is one."""
+    from quaestor.curator.catalog.reading import find_catalog, read_catalog
+
+    try:
+        path = find_catalog()
+    except InvalidCatalog:
+        return _FILE
+    return read_catalog(path).ledger_address()

@@ -55,5 +55,5 @@ def _to_be_opened(name: str) -> UnknownAccount:
         name,
         near=None,
         remedy="the catalog plans it, and it is not open yet: run  quaestor account open "
-        f"{name} --catalog quaestor.toml",
+        f"{name}",
     )

@@ -51,9 +51,12 @@ def verify_account(session: Session, account: str, *, head: str | None = None) -
         )
     if found[0] != chain.definition:
         raise LedgerCorrupted(place, "its definition is not the one that it was opened with")
-    _check_state(None if row is None else State(*row), chain, place)
+    state = None if row is None else State(*row)
+    outdated = state is not None and 0 < state.pricing < PRICING  # priced again when next used
+    _check_state(state, chain, place, pricing=state.pricing if state and outdated else PRICING)
     book = Book(_definition(chain.definition, account))
-    _check_totals(session, book, chain)
+    if not outdated:
+        _check_totals(session, book, chain)
     _check_answers(session, chain, account)
     return Verification(
         account=account, events=chain.events, entries=chain.entries, head=chain.head
@@ -71,14 +74,14 @@ def _chain(session: Session, account: str) -> Chain:
         after = chain.events
 
 
-def _check_state(state: State | None, chain: Chain, place: str) -> None:
+def _check_state(state: State | None, chain: Chain, place: str, *, pricing: int) -> None:
     expected = State(
         events=chain.events,
         entries=chain.entries,
         time=chain.time,
         head=chain.head,
         closed=int(chain.closed),
-        pricing=PRICING,
+        pricing=pricing,
     )
     for name in State.__dataclass_fields__:
         if getattr(state, name, None) != getattr(expected, name):
