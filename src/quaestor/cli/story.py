@@ -160,8 +160,7 @@ def _print_compared(answer: Answer, compared: list[dict[str, Any]]) -> None:
     shown = compared[: _ROWS_SHOWN * max(1, sum(column.figure for column in answer.columns))]
     rows = [
         [
-            ", ".join("none" if part is None else str(part) for part in one["group"]),
-            one["figure"],
+            ", ".join([one["figure"], *("none" if g is None else str(g) for g in one["group"])]),
             _number(one["answer"]),
             "-" if one["lower"] is None else f"{_number(one['lower'])} to {_number(one['upper'])}",
             _number(one["truth"]),
@@ -170,7 +169,7 @@ def _print_compared(answer: Answer, compared: list[dict[str, Any]]) -> None:
         for one in shown
     ]
     sure = f"#{100 * answer.confidence:g} % interval"
-    heads = ["group", "figure", "#answer", sure, "#truth (demo only)", "#off by"]
+    heads = ["figure", "#answer", sure, "#truth (demo only)", "#off by"]
     print_table("", heads, rows)
     if len(compared) > len(shown):
         say(f"  and {len(compared) - len(shown)} more")
