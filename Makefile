@@ -1,6 +1,6 @@
 # Two commands set everything up by themselves, in .venv:
 #
-#   make demo    compose a list of releases, compare the theorems, draw the privacy region
+#   make demo    a liver study asked in SQL: a dozen private answers, their cost, and a refusal
 #   make test    everything that CI runs: lint, types, layers, tests, doctests
 #
 # Further: make test-slow, make benchmark, make format, make lock, make clean.

@@ -1,4 +1,4 @@
-"""How fast contribution bounding is: ``python -m benchmarks.curator``."""
+"""How fast contribution bounding and whole questions are: ``python -m benchmarks.curator``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.asking import asking_lines
 from benchmarks.machine import load, machine
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def main() -> None:
         "",
         f"Planning a query of three measures: {planning * 1e3:.1f} ms (goal: below 30 ms).",
         f"The same query once more: {fresh * 1e6:.0f} microseconds.",
+        *asking_lines(),
         "Goals: at most 1.3 times by hand, and below 4 times plain where the data allow it.",
     ]
     text = "\n".join(lines) + "\n"

@@ -85,6 +85,8 @@ def test_an_answer_in_csv_and_arrow_has_its_errors_beside_it(quaestor: Run, hosp
     for form in ("csv", "json", "table"):
         assert quaestor(*asked, f"answer.{form}", "--format", form).status == 0
         assert "visits" in (hospital / f"answer.{form}").read_text(encoding="utf-8")
+    told = quaestor(*asked, "answer.json", "--json").json
+    assert told == {"out": "answer.json", "account": "research", "receipt": 1}
     run = quaestor(*asked, "answer.arrow", "--format", "arrow")
     assert "Wrote answer.arrow" in run.out
     table = feather.read_table(str(hospital / "answer.arrow"))

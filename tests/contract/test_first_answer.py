@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from quaestor.curator.accounts import open_from_catalog
-from quaestor.curator.catalog.reading import read_catalog
-
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 README = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Ask a private table\n")[1]
@@ -72,9 +69,7 @@ def follow(folder: Path, kind: str, block: str) -> int:
 
 def enter(folder: Path, line: str) -> None:
     """A line of which no output is shown."""
-    if line.startswith("quaestor account open "):
-        open_from_catalog(read_catalog(folder), line.split()[3])
-    elif not line.startswith("pip "):
+    if not line.startswith("pip "):
         assert "Traceback (most recent call last):" not in run(folder, line.removeprefix("python "))
 
 

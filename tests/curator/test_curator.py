@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +75,37 @@ def test_an_answer_is_right_and_carries_its_cost_and_receipt(curator: Curator) -
     curator.ledger.verify()
 
 
+def test_tables_that_live_in_different_places_are_refused_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUAESTOR_TEST_ELSEWHERE", "postgresql://nobody@localhost:1/nowhere")
+    more = (
+        '[tables.wards]\nenvironment = "QUAESTOR_TEST_ELSEWHERE"\npublic = true\n'
+        'columns = { ward = "text", beds = "integer" }\n'
+    )
+    path = write_hospital(tmp_path, SMALL + more)
+    sql = "SELECT COUNT(*) AS n FROM visits JOIN wards ON visits.ward = wards.ward"
+    with Curator.from_file(path) as curator:
+        curator.open_account("research")
+        curator.ask(BY_WARD, epsilon=0.1)
+        assert curator.preview(sql, epsilon=0.1).fits
+        with pytest.raises(SourceUnavailable, match="does not live where"):
+            curator.ask(sql, epsilon=0.1)
+        assert len(entries(curator)) == 1
+
+
+def test_importing_the_curator_imports_nothing_heavy_until_it_is_used() -> None:
+    heavy = ("ibis", "duckdb", "sqlglot", "pyarrow", "pandas", "sqlalchemy")
+    code = (
+        "import sys, quaestor.curator, quaestor.cli.app\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])\n"
+        "from quaestor.curator import Accuracy, Answer, Curator, Preview\n"
+        "print([kind.__name__ for kind in (Accuracy, Answer, Curator, Preview)])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "['Accuracy', 'Answer', 'Curator', 'Preview']"]
+
+
 def test_the_builder_asks_the_same_questions(curator: Curator) -> None:
     question = table("visits").group_by("ward").aggregate(visits=count())
     first = curator.ask(question, epsilon=SURE)
@@ -123,15 +156,15 @@ def test_a_declared_bound_that_only_a_condition_meets_makes_another_question(
 def test_a_preview_tells_exactly_what_is_charged(poor: Curator) -> None:
     account = poor.account("research")
     for way in ({"epsilon": 0.2}, {"rho": 0.003}, {"accuracy": Accuracy(within=100)}):
-        seen = poor.preview(BY_WARD, **way)  # type: ignore[arg-type]
+        seen = poor.preview(BY_WARD, **way)
         before = left(account)
-        answer = poor.ask(BY_WARD, **way)  # type: ignore[arg-type]
+        answer = poor.ask(BY_WARD, **way)
         after = left(account)
         assert seen.releases == answer.releases
         assert (seen.epsilon, seen.delta) == (answer.epsilon, answer.delta)
         assert seen.fits
         assert not seen.free
-        assert poor.preview(BY_WARD, **way).free  # type: ignore[arg-type]
+        assert poor.preview(BY_WARD, **way).free
         for meter in seen.meters:
             was, now = before[meter.name], after[meter.name]
             if was is not None and now is not None and meter.requested is not None:

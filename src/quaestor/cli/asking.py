@@ -195,7 +195,10 @@ def _show(answer: Answer, curator: Curator, *, form: Form, out: Path | None, ana
         typer.echo(answer.to_csv(), nl=False)
     elif out is not None:
         _write(answer, form, out)
-        say(f"Wrote {out}, receipt {answer.receipt} of account {answer.account}", plain=True)
+        if form is Form.json:
+            print_json({"out": str(out), "account": answer.account, "receipt": answer.receipt})
+        else:
+            say(f"Wrote {out}, receipt {answer.receipt} of account {answer.account}", plain=True)
 
 
 def _write(answer: Answer, form: Form, out: Path) -> None:

@@ -201,9 +201,11 @@ class Curator:
         with self._lock:
             engine = self._engines.get(place)
         if engine is None or any(place_of(table) != place for table in declared):
-            engine = engine_for(self.catalog, tables)
+            opened = engine_for(self.catalog, tables)
             with self._lock:
-                engine = self._engines.setdefault(place, engine)
+                engine = self._engines.setdefault(place, opened)
+            if engine is not opened:  # somebody else was quicker
+                opened.close()
         try:
             engine.check(asked.query, asked.offer.measures)
         except EngineFailed:
