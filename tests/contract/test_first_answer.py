@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from quaestor.cli.app import main
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -20,18 +22,34 @@ TEXTS = {
 }
 
 
-def run(folder: Path, command: str) -> list[str]:
-    """The lines that a command prints in a folder, which is called clinic."""
-    done = subprocess.run(
-        [sys.executable, *(["-m"] * command.startswith("quaestor")), *shlex.split(command)],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    printed = (done.stdout + done.stderr).replace(str(folder), "clinic")
-    return [line.rstrip() for line in printed.splitlines()]
+Run = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in a new folder, which is called clinic; the lines that it prints."""
+    folder = tmp_path / "clinic"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("QUAESTOR_LEDGER", raising=False)
+
+    def running(command: str) -> list[str]:
+        words = shlex.split(command)
+        if words[0] != "quaestor":
+            done = subprocess.run(
+                [sys.executable, *words], capture_output=True, text=True, check=True
+            )
+            return done.stdout.splitlines()
+        monkeypatch.setattr(sys, "argv", words)
+        capsys.readouterr()
+        with pytest.raises(SystemExit):
+            main()
+        printed = capsys.readouterr()
+        text = (printed.out + printed.err).replace(str(folder), "clinic")
+        return [line.rstrip() for line in text.splitlines()]
+
+    return running
 
 
 def comparable(command: str, lines: list[str]) -> list[str]:
@@ -44,40 +62,34 @@ def comparable(command: str, lines: list[str]) -> list[str]:
     ]
 
 
-def follow(folder: Path, kind: str, block: str) -> int:
+def follow(run: Run, kind: str, block: str) -> int:
     """Do what a block says; how many outputs were compared."""
     first, _, rest = block.partition("\n")
     if kind == "text":
         command = first.removeprefix("$ ")
-        shown = comparable(command, rest.splitlines())
-        assert comparable(command, run(folder, command)) == shown
+        assert comparable(command, run(command)) == comparable(command, rest.splitlines())
         return 1
     if kind == "python" and first.startswith("# "):
-        (folder / first.removeprefix("# ")).write_text(rest, encoding="utf-8")
+        Path(first.removeprefix("# ")).write_text(rest, encoding="utf-8")
     elif kind == "python":
-        (folder / "asked.py").write_text(block, encoding="utf-8")
-        assert "visits_error" in "\n".join(run(folder, "asked.py"))
+        Path("asked.py").write_text(block, encoding="utf-8")
+        assert "visits_error" in "\n".join(run("asked.py"))
         return 1
     elif kind == "toml":
-        with (folder / "quaestor.toml").open("a", encoding="utf-8") as catalog:
+        with Path("quaestor.toml").open("a", encoding="utf-8") as catalog:
             catalog.write(f"\n{rest}")
     elif kind == "console":
         for line in block.splitlines():
-            enter(folder, line)
+            if not line.startswith("pip "):
+                assert not any(said.startswith("quaestor: ") for said in run(_bare(line)))
     return 0
 
 
-def enter(folder: Path, line: str) -> None:
-    """A line of which no output is shown."""
-    if not line.startswith("pip "):
-        assert "Traceback (most recent call last):" not in run(folder, line.removeprefix("python "))
+def _bare(line: str) -> str:
+    return line.removeprefix("python ")
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_every_step_to_a_first_answer_works_and_prints_what_is_shown(
-    name: str, tmp_path: Path
-) -> None:
-    folder = tmp_path / "clinic"
-    folder.mkdir()
-    compared = sum(follow(folder, kind, block) for kind, block in FENCE.findall(TEXTS[name]))
+def test_every_step_to_a_first_answer_works_and_prints_what_is_shown(name: str, run: Run) -> None:
+    compared = sum(follow(run, kind, block) for kind, block in FENCE.findall(TEXTS[name]))
     assert compared >= 4

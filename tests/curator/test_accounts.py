@@ -46,7 +46,7 @@ def test_an_account_that_is_not_open_yet_is_refused_with_the_command_that_opens_
     path = write_hospital(tmp_path)
     with Curator.from_file(path) as curator:
         for account in (None, "research"):
-            with pytest.raises(UnknownAccount, match="quaestor account open research --catalog"):
+            with pytest.raises(UnknownAccount, match="quaestor account open research"):
                 curator.ask(COUNT, epsilon=0.1, account=account)
         opened = open_from_catalog(read_catalog(path), "research")
         assert (opened.epsilon, opened.datasets) == (1000.0, ("visits",))

@@ -54,6 +54,5 @@ def _to_be_opened(name: str) -> UnknownAccount:
     return UnknownAccount(
         name,
         near=None,
-        remedy="the catalog plans it, and it is not open yet: run  quaestor account open "
-        f"{name}",
+        remedy=f"the catalog plans it, and it is not open yet: run  quaestor account open {name}",
     )
