@@ -1,0 +1,103 @@
+"""Every exception that Quaestor raises.
+
+::
+
+    QuaestorError
+    ├── InvalidParameter          a value outside its range, or of the wrong kind
+    │   ├── InvalidExpression     a release expression that does not parse
+    │   ├── UnknownDatabase       a fact or a prior names a database that there is not
+    │   ├── ContradictoryFacts    facts about membership that nobody can fulfil
+    │   ├── InvalidPlan           a plan file that does not say what it should
+    │   ├── InvalidHistory        a file of releases with a line that is none
+    │   ├── InvalidCatalog        a catalog file that does not say what it should
+    │   ├── UnreadableTable       a table whose columns cannot be read where it is said to be
+    │   ├── MissingAddress        an environment variable that should hold an address is not set
+    │   ├── RefusedQuery          a question that is not answered, and what to ask instead
+    │   ├── NotPlanned            a charge that the account's plan does not contain
+    │   ├── AccountExists         an account of that name, or on that dataset, is there already
+    │   ├── UnknownAccount        no account has that name
+    │   └── UnknownAnalyst        an analyst without a share, where shares are declared
+    ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
+    ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
+    ├── BudgetExceeded            a charge that does not fit; nothing was charged
+    ├── AccountClosed             the account takes no further charges
+    ├── ChargeSettled             a charge that can no longer be changed in this way
+    ├── ClockWentBack             the clock is behind the ledger's last entry
+    ├── LedgerUnavailable         the ledger's store cannot be used just now
+    ├── LedgerCorrupted           the ledger's store does not hold together
+    ├── MissingExtra              an optional dependency is needed and not installed
+    ├── SourceUnavailable         a table cannot be reached, or is not what the catalog says
+    └── EngineFailed              a query failed; nothing is said of why
+
+Each class has a stable ``code`` for programs, fields that can be read, and a sentence that says
+what to do next.
+"""
+
+from __future__ import annotations
+
+from quaestor.errors.base import (
+    InvalidExpression,
+    InvalidParameter,
+    MissingExtra,
+    QuaestorError,
+    TargetOutOfReach,
+    TheoremDoesNotApply,
+)
+from quaestor.errors.curator import (
+    EngineFailed,
+    InvalidCatalog,
+    MissingAddress,
+    RefusedQuery,
+    SourceUnavailable,
+    UnreadableTable,
+)
+from quaestor.errors.databases import (
+    ContradictoryFacts,
+    InvalidPlan,
+    UnknownDatabase,
+)
+from quaestor.errors.ledger import (
+    AccountClosed,
+    AccountExists,
+    BudgetExceeded,
+    ChargeSettled,
+    ClockWentBack,
+    InvalidHistory,
+    LedgerCorrupted,
+    LedgerUnavailable,
+    NotPlanned,
+    UnknownAccount,
+    UnknownAnalyst,
+)
+
+__all__ = [
+    "AccountClosed",
+    "AccountExists",
+    "BudgetExceeded",
+    "ChargeSettled",
+    "ClockWentBack",
+    "ContradictoryFacts",
+    "EngineFailed",
+    "InvalidCatalog",
+    "InvalidExpression",
+    "InvalidHistory",
+    "InvalidParameter",
+    "InvalidPlan",
+    "LedgerCorrupted",
+    "LedgerUnavailable",
+    "MissingAddress",
+    "MissingExtra",
+    "NotPlanned",
+    "QuaestorError",
+    "RefusedQuery",
+    "SourceUnavailable",
+    "TargetOutOfReach",
+    "TheoremDoesNotApply",
+    "UnknownAccount",
+    "UnknownAnalyst",
+    "UnknownDatabase",
+    "UnreadableTable",
+]
+
+for _name in __all__:  # where users import them from is where they say they live
+    globals()[_name].__module__ = __name__

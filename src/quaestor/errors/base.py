@@ -1,0 +1,129 @@
+"""The root of all errors, and those that every part raises."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+__all__ = [
+    "InvalidExpression",
+    "InvalidParameter",
+    "MissingExtra",
+    "QuaestorError",
+    "TargetOutOfReach",
+    "TheoremDoesNotApply",
+    "pointed",
+    "shorter",
+    "shown",
+]
+
+_LONGEST_VALUE_SHOWN = 80
+
+
+def shown(value: object) -> str:
+    """The value as a person can take it in: short, printable, never an error itself."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print integers of thousands of digits
+        return f"a {type(value).__name__} of thousands of digits"
+    return text if len(text) <= _LONGEST_VALUE_SHOWN else text[:_LONGEST_VALUE_SHOWN] + "..."
+
+
+def shorter(text: str, most: int = 300) -> str:
+    """The text, or its beginning."""
+    return text if len(text) <= most else text[:most] + "..."
+
+
+def pointed(line: str, column: int, problem: str) -> str:
+    """The problem, with an arrow to its column (from 1) under an excerpt of the line."""
+    start = max(0, column - 41)
+    window = "".join(c if c.isprintable() else " " for c in line[start : start + 80])
+    before, after = "..." if start else "", "..." if start + 80 < len(line) else ""
+    pointer = " " * (len(before) + column - 1 - start) + "^"
+    return f"column {column}: {problem}\n  {before}{window}{after}\n  {pointer}"
+
+
+def _rebuild(kind: type[Any], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
+    error: Any = Exception.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class QuaestorError(Exception):
+    """The root of all errors of this package."""
+
+    code: ClassVar[str] = "error"
+
+    def fields(self) -> dict[str, Any]:
+        """What a program may want to read, beside the message."""
+        return {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes."""
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+class InvalidParameter(QuaestorError, ValueError):
+    """A parameter is outside its valid range or of the wrong kind."""
+
+    code = "invalid_parameter"
+
+    def __init__(self, field: str, value: object, valid: str) -> None:
+        super().__init__(f"{field} must be {valid}, got {shown(value)}")
+        self.field, self.value, self.valid = field, value, valid
+
+    def fields(self) -> dict[str, Any]:
+        """The parameter, the value that was given, and what would have been valid."""
+        return {"field": self.field, "value": shown(self.value), "valid": self.valid}
+
+
+class InvalidExpression(InvalidParameter):
+    """A release expression does not parse; ``column`` (from 1) says where."""
+
+    code = "invalid_expression"
+
+    def __init__(self, text: str, column: int, problem: str) -> None:
+        ValueError.__init__(self, pointed(text, column, problem))
+        self.field, self.value, self.valid = "expression", text, "a release expression"
+        self.text, self.column, self.problem = text, column, problem
+
+    def fields(self) -> dict[str, Any]:
+        """Where the expression stops making sense, and why."""
+        return {"column": self.column, "problem": self.problem}
+
+
+class TheoremDoesNotApply(QuaestorError):
+    """The theorem says nothing about these releases; the message says why."""
+
+    code = "theorem_does_not_apply"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def fields(self) -> dict[str, Any]:
+        """Why the theorem does not apply."""
+        return {"reason": self.reason}
+
+
+class TargetOutOfReach(QuaestorError):
+    """No value of the free parameter meets the target."""
+
+    code = "target_out_of_reach"
+
+
+class MissingExtra(QuaestorError, ImportError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+    code = "missing_extra"
+
+    def __init__(self, package: str, *, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs {package}, which is not installed: "
+            f"run  pip install 'quaestor[{extra}]'"
+        )
+        self.package, self.extra = package, extra
+
+    def fields(self) -> dict[str, Any]:
+        """The missing package and the extra that brings it."""
+        return {"package": self.package, "extra": self.extra}

@@ -1,0 +1,59 @@
+"""Errors about many databases, and who is in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quaestor.errors.base import InvalidParameter, shorter, shown
+
+__all__ = ["ContradictoryFacts", "InvalidPlan", "UnknownDatabase"]
+
+
+class UnknownDatabase(InvalidParameter):
+    """A fact, or a prior, names a database that is not among those with releases."""
+
+    code = "unknown_database"
+
+    def __init__(self, name: str, *, near: str | None, known: int) -> None:
+        hint = f"did you mean {shown(near)}?" if near else "add it, or correct the name"
+        ValueError.__init__(self, f"no database is called {shown(name)}, among {known}: {hint}")
+        self.field, self.value, self.valid = "database", name, "one that has releases"
+        self.name, self.near = name, near
+
+    def fields(self) -> dict[str, Any]:
+        """The name that was given, and the nearest that there is."""
+        return {"name": self.name, "near": self.near}
+
+
+class ContradictoryFacts(InvalidParameter):
+    """The facts contradict each other: nobody could be in the data at all."""
+
+    code = "contradictory_facts"
+
+    def __init__(self, facts: str) -> None:
+        ValueError.__init__(
+            self,
+            f"no membership fulfils all of {shorter(facts)}: "
+            "take one of these facts away, or weaken it",
+        )
+        self.field, self.value, self.valid = "membership", facts, "facts that can hold together"
+        self.facts = facts
+
+    def fields(self) -> dict[str, Any]:
+        """The facts, as they print."""
+        return {"facts": shorter(self.facts)}
+
+
+class InvalidPlan(InvalidParameter):
+    """A plan file does not say what it should; ``place`` says where."""
+
+    code = "invalid_plan"
+
+    def __init__(self, place: str, problem: str) -> None:
+        ValueError.__init__(self, f"plan, {place}: {problem}" if place else f"plan: {problem}")
+        self.field, self.value, self.valid = "plan", place, "a plan file"
+        self.place, self.problem = place, problem
+
+    def fields(self) -> dict[str, Any]:
+        """Where in the plan, and what is wrong there."""
+        return {"place": self.place, "problem": self.problem}

@@ -1,0 +1,231 @@
+"""Errors about accounts, charges and the ledger itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quaestor.errors.base import InvalidParameter, QuaestorError, shorter, shown
+
+__all__ = [
+    "AccountClosed",
+    "AccountExists",
+    "BudgetExceeded",
+    "ChargeSettled",
+    "ClockWentBack",
+    "InvalidHistory",
+    "LedgerCorrupted",
+    "LedgerUnavailable",
+    "NotPlanned",
+    "UnknownAccount",
+    "UnknownAnalyst",
+]
+
+
+class InvalidHistory(InvalidParameter):
+    """A line of a file of releases is no release; ``line`` (from 1) says which one."""
+
+    code = "invalid_history"
+
+    def __init__(self, *, file: str, line: int, problem: str) -> None:
+        ValueError.__init__(
+            self,
+            f"{file}, line {line}: {shorter(problem, 600)}\na line is an event as dp-accounting "
+            "prints it, a release as JSON, or an expression such as PureDP(epsilon=0.1) * 3",
+        )
+        self.field, self.value, self.valid = "file", file, "a release on each line"
+        self.file, self.line, self.problem = file, line, problem
+
+    def fields(self) -> dict[str, Any]:
+        """Which line of which file, and what is wrong there."""
+        return {"file": self.file, "line": self.line, "problem": self.problem}
+
+
+class NotPlanned(InvalidParameter):
+    """A charge that is not in the account's plan; ``left`` says what of the plan is left."""
+
+    code = "not_planned"
+
+    def __init__(self, account: str, *, asked: str, left: str) -> None:
+        ValueError.__init__(
+            self, f"account {shown(account)} does not plan {shorter(asked)}: {shorter(left)}"
+        )
+        self.field, self.value, self.valid = "releases", asked, "what the account's plan declares"
+        self.account, self.asked, self.left = account, asked, left
+
+    def fields(self) -> dict[str, Any]:
+        """The account, what was asked of it, and what of its plan is left."""
+        return {"account": self.account, "asked": shorter(self.asked), "left": self.left}
+
+
+class AccountExists(InvalidParameter):
+    """An account of that name, or on one of its datasets, is there already."""
+
+    code = "account_exists"
+
+    def __init__(self, account: str, *, dataset: str | None = None) -> None:
+        problem = (
+            f"there is an account called {shown(account)} already: choose another name"
+            if dataset is None
+            else f"account {shown(account)} covers dataset {shown(dataset)} already, and people "
+            "in it would lose the sum of both accounts: charge that account, or open this one "
+            "with beside=True (--beside) if the sum is meant"
+        )
+        ValueError.__init__(self, problem)
+        self.field, self.value, self.valid = "account", account, "a new one"
+        self.account, self.dataset = account, dataset
+
+    def fields(self) -> dict[str, Any]:
+        """The account that is there, and the dataset in question if it is about one."""
+        return {"account": self.account, "dataset": self.dataset}
+
+
+class UnknownAccount(InvalidParameter):
+    """No account of the ledger has that name."""
+
+    code = "unknown_account"
+
+    def __init__(self, name: str, *, near: str | None, remedy: str | None = None) -> None:
+        hint = f"did you mean {shown(near)}?" if near else "open it first, or list the accounts"
+        hint = remedy or hint
+        ValueError.__init__(self, f"the ledger has no account called {shown(name)}: {hint}")
+        self.field, self.value, self.valid = "account", name, "an account of this ledger"
+        self.name, self.near = name, near
+
+    def fields(self) -> dict[str, Any]:
+        """The name that was given, and the nearest that there is."""
+        return {"name": self.name, "near": self.near}
+
+
+class UnknownAnalyst(InvalidParameter):
+    """The account has shares, and none for this analyst."""
+
+    code = "unknown_analyst"
+
+    def __init__(self, analyst: str, *, account: str, near: str | None) -> None:
+        hint = f"did you mean {shown(near)}?" if near else "ask the owner of the data for a share"
+        ValueError.__init__(
+            self, f"account {shown(account)} has no share for analyst {shown(analyst)}: {hint}"
+        )
+        self.field, self.value, self.valid = "analyst", analyst, "one who has a share"
+        self.analyst, self.account, self.near = analyst, account, near
+
+    def fields(self) -> dict[str, Any]:
+        """The analyst, the account, and the nearest analyst who has a share."""
+        return {"analyst": self.analyst, "account": self.account, "near": self.near}
+
+
+class BudgetExceeded(QuaestorError):
+    """A charge does not fit: nothing was charged, nothing was released, the account goes on.
+
+    ``requested`` and ``difference`` are rounded up and ``remaining`` is rounded down, so that
+    whatever is planned by these numbers is planned safely. They are None where no amount of the
+    meter would do.
+    """
+
+    code = "budget_exceeded"
+
+    def __init__(  # noqa: PLR0913  # what a refusal says
+        self,
+        account: str,
+        *,
+        meter: str,
+        amounts: tuple[float, float, float] | None,
+        short: str,
+        would_fit: str | None = None,
+        left: int | None = None,
+    ) -> None:
+        hints = [f"{would_fit} would fit"] if would_fit is not None else []
+        hints += [f"{left} of what was asked for would fit"] if left else []
+        instead = f"instead, {' or '.join(hints)}" if hints else "the same does not fit any more"
+        super().__init__(
+            f"account {shown(account)} cannot pay: {meter}: {short}; {instead}. Nothing was charged"
+        )
+        self.account, self.meter, self.would_fit, self.left = account, meter, would_fit, left
+        self.requested: float | None
+        self.remaining: float | None
+        self.difference: float | None
+        self.requested, self.remaining, self.difference = amounts or (None, None, None)
+
+    def fields(self) -> dict[str, Any]:
+        """The meter in words, the three amounts, and what would fit."""
+        names = ("account", "meter", "requested", "remaining", "difference", "would_fit", "left")
+        return {name: getattr(self, name) for name in names}
+
+
+class AccountClosed(QuaestorError):
+    """The account was closed: what it has answered stays, and it takes no further charges."""
+
+    code = "account_closed"
+
+    def __init__(self, account: str) -> None:
+        super().__init__(
+            f"account {shown(account)} is closed and takes no further charges: its answers and "
+            "entries can still be read; charge another account"
+        )
+        self.account = account
+
+    def fields(self) -> dict[str, Any]:
+        """The account."""
+        return {"account": self.account}
+
+
+class ChargeSettled(QuaestorError):
+    """A charge can no longer be changed in this way; the message says why."""
+
+    code = "charge_settled"
+
+    def __init__(self, entry: int, *, problem: str) -> None:
+        super().__init__(f"entry {entry} {problem}")
+        self.entry, self.problem = entry, problem
+
+    def fields(self) -> dict[str, Any]:
+        """The entry's number, and why it stays as it is."""
+        return {"entry": self.entry, "problem": self.problem}
+
+
+class ClockWentBack(QuaestorError):
+    """The clock is behind the ledger's last entry; nothing was written."""
+
+    code = "clock_went_back"
+
+    def __init__(self, *, now: str, last: str) -> None:
+        super().__init__(
+            f"the clock says {now}, and the ledger's last entry is of {last}: nothing was charged; "
+            "set the clock right, or wait until it has passed that time"
+        )
+        self.now, self.last = now, last
+
+    def fields(self) -> dict[str, Any]:
+        """Both times, in UTC."""
+        return {"now": self.now, "last": self.last}
+
+
+class LedgerUnavailable(QuaestorError):
+    """The ledger's store cannot be used just now; ``reason`` is a word for programs."""
+
+    code = "ledger_unavailable"
+
+    def __init__(self, reason: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+
+    def fields(self) -> dict[str, Any]:
+        """What stands in the way, in a word such as ``disk_full`` or ``read_only``."""
+        return {"reason": self.reason}
+
+
+class LedgerCorrupted(QuaestorError):
+    """The ledger's store does not hold together; ``place`` is the first that does not."""
+
+    code = "ledger_corrupted"
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(
+            f"the ledger does not hold together: {place}: {problem}. Charge nothing on it; "
+            "compare it with a backup or with an export"
+        )
+        self.place, self.problem = place, problem
+
+    def fields(self) -> dict[str, Any]:
+        """The first broken place, and what is wrong there."""
+        return {"place": self.place, "problem": self.problem}
