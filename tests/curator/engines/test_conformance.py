@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,20 +15,44 @@ from tests.curator.engines.queries import CASES, NUMBERS, TRUTHS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
 
+    from quaestor.curator.engines import Engine
     from quaestor.curator.language.expressions import Expression
+    from tests.curator.engines.answers import Answer
 
 # PySpark leaves it to the garbage collector to close the sockets that results come through.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 
+@pytest.fixture(scope="module")
+def cluster_answers(spark_engine: Engine) -> Iterator[dict[str, Future[Answer]]]:
+    """All queries at once: a cluster mostly waits, and several can wait together."""
+    with ThreadPoolExecutor(4) as pool:
+        yield {
+            name: pool.submit(answer, spark_engine, query, measures)
+            for name, (query, measures) in CASES.items()
+        }
+
+
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("engine", ["duckdb_engine", "postgres_engine", "spark_engine"])
+@pytest.mark.parametrize("engine", ["duckdb_engine", "postgres_engine"])
 def test_engines_measure_what_the_definitions_say(
     engine: str, name: str, request: pytest.FixtureRequest
 ) -> None:
     query, measures = CASES[name]
-    found = answer(request.getfixturevalue(engine), query, measures)
+    _agree(answer(request.getfixturevalue(engine), query, measures), name)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_cluster_measures_what_the_definitions_say(
+    name: str, cluster_answers: dict[str, Future[Answer]]
+) -> None:
+    _agree(cluster_answers[name].result(), name)
+
+
+def _agree(found: Answer, name: str) -> None:
+    query, measures = CASES[name]
     groups, units, columns = wanted(query, measures, DATA)
     assert found[0] == groups
     assert found[1] == units

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from quaestor.curator.catalog.model import Source
 from tests.curator.engines.answers import wanted
@@ -14,6 +17,8 @@ from tests.curator.engines.queries import CASES
 from tests.servers import spark_connect_server
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
 _NAME = "private and declared"
@@ -53,15 +58,29 @@ def _measured(master: str, elsewhere: str, folder: Path) -> tuple[Any, str | Non
     return result
 
 
-def test_spark_on_this_machine(parquet_folder: Path) -> None:
-    found, refusal = _measured("local[2]", "local[3]", parquet_folder)
+def _behind_connect(folder: Path) -> tuple[Any, str | None]:
+    with spark_connect_server() as address:
+        return _measured(address, address, folder)
+
+
+@pytest.fixture(scope="module")
+def places(parquet_folder: Path) -> Iterator[dict[str, Future[tuple[Any, str | None]]]]:
+    """Both at once: what takes long is that they start."""
+    with ThreadPoolExecutor(2) as pool:
+        yield {
+            "local": pool.submit(_measured, "local[2]", "local[3]", parquet_folder),
+            "connect": pool.submit(_behind_connect, parquet_folder),
+        }
+
+
+def test_spark_on_this_machine(places: dict[str, Future[tuple[Any, str | None]]]) -> None:
+    found, refusal = places["local"].result()
     assert found == wanted(*CASES[_NAME], DATA)
     assert refusal is not None
     assert "this process already uses another Spark" in refusal
 
 
-def test_spark_behind_connect(parquet_folder: Path) -> None:
-    with spark_connect_server() as address:
-        found, refusal = _measured(address, address, parquet_folder)
+def test_spark_behind_connect(places: dict[str, Future[tuple[Any, str | None]]]) -> None:
+    found, refusal = places["connect"].result()
     assert found == wanted(*CASES[_NAME], DATA)
     assert refusal is None

@@ -8,7 +8,7 @@ No step sorts all rows, and what is kept of a unit does not depend on anybody el
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.cells import Cell, bounded, divided, floored, literal, number
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from quaestor.curator.measures import Histogram, Total
     from quaestor.curator.query import Key, Query
 
-__all__ = ["Grouped", "binding", "declared", "grouped", "kept", "scaled", "steps", "thinned"]
+__all__ = [
+    "Grouped",
+    "binding",
+    "declared",
+    "grouped",
+    "kept",
+    "operand",
+    "scaled",
+    "steps",
+    "thinned",
+]
 
 _WORD = 2**31
 
@@ -112,21 +122,26 @@ def kept(table: Any, query: Query, dialect: Dialect) -> Any:
     return ranked.filter(ranked["rank"] < query.contribution.groups)
 
 
-def steps(frame: Frame, cell: Cell, measure: Total | Histogram) -> Any:
-    """A number in whole steps, moved into the measure's bounds."""
-    import ibis
+def operand(frame: Frame, cell: Cell, measure: Total | Histogram) -> Cell:
+    """What :func:`steps` is to be given, as a column: whole steps at once, if they are at hand."""
+    low, high = measure.low * measure.step, measure.high * measure.step
+    whole = frame.steps(measure.operand, measure.step)
+    if whole is not None and low <= cell.low and cell.high <= high:
+        return Cell(value=whole, kind="integer", low=cell.low, high=cell.high)
+    return replace(cell, value=number(cell), kind="real")
 
+
+def steps(cell: Cell, measure: Total | Histogram) -> Any:
+    """A number in whole steps, moved into the measure's bounds.
+
+    The cell is a column by now: moving a long expression into bounds would write it out twice.
+    """
     step, low, high = measure.step, measure.low, measure.high
     dtype = "int32" if max(abs(low), abs(high)) < _WORD else "int64"
-    within = bounded(cell, (low - 1) * step, (high + 1) * step)
-    ends = [math.floor(end / step + 0.5) for end in (within.low, within.high)]
-    if low <= ends[0] and ends[1] <= high:
-        whole = frame.steps(measure.operand, step)
-        if whole is not None:
-            return whole.cast(dtype)
-        return floored(number(within) / literal(step) + literal(0.5), dtype)
-    whole = floored(number(within) / literal(step) + literal(0.5))
-    return ibis.cases((whole < low, low), (whole > high, high), else_=whole).cast(dtype)
+    if cell.kind == "integer":
+        return cell.value.cast(dtype)
+    within = bounded(replace(cell, size=1), low * step, high * step)
+    return floored(number(within) / literal(step) + literal(0.5), dtype)
 
 
 def scaled(total: Any, count: Any, rows: int) -> Any:

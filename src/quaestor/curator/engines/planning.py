@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.engines.bounding import declared, grouped, kept, scaled, steps, thinned
+from quaestor.curator.engines.bounding import (
+    declared,
+    grouped,
+    kept,
+    operand,
+    scaled,
+    steps,
+    thinned,
+)
 from quaestor.curator.engines.cells import Cell, expressly
 from quaestor.curator.engines.codes import coded, pieces
 from quaestor.curator.engines.relations import Frames
@@ -80,15 +88,17 @@ class Planner:
         compile_one: Callable[[Expression], Cell],
     ) -> Step:
         """Units, rows and totals: added up by unit and group, bounded, added up by group."""
-        columns: dict[str, Any] = {}
+        totals: dict[str, tuple[Total, Cell]] = {}
+        tests: dict[str, Any] = {}
         for place, measure in enumerate(measures):
             if isinstance(measure, Total):
-                columns[f"o{place}"] = steps(rows.frame, compile_one(measure.operand), measure)
+                cell = operand(rows.frame, compile_one(measure.operand), measure)
+                totals[f"o{place}"] = measure, cell
             elif isinstance(measure, Rows) and measure.operand is not None:
-                columns[f"o{place}"] = (
-                    fenced(compile_one(measure.operand)).notnull().ifelse(1, None)
-                )
-        table = rows.columns(**columns)
+                there = fenced(compile_one(measure.operand)).notnull()
+                tests[f"o{place}"] = there.ifelse(1, None)
+        table = self._in_steps(rows, totals, tests)
+        columns = [*totals, *tests]
         counts = {name: table[name].count() for name in columns}
         sums = {
             f"s{place}": expressly(table[f"o{place}"].sum().coalesce(0))
@@ -110,6 +120,17 @@ class Planner:
         return Step(
             table=_by_group(by_unit, rows, units=by_unit.count(), **results), measures=measures
         )
+
+    def _in_steps(
+        self, rows: Grouped, numbers: dict[str, tuple[Any, Cell]], others: dict[str, Any]
+    ) -> Any:
+        """The rows with numbers in whole steps, each computed before it is moved into bounds."""
+        table = rows.columns(**{name: cell.value for name, (_, cell) in numbers.items()}, **others)
+        whole = {
+            name: steps(replace(cell, value=table[name]), measure)
+            for name, (measure, cell) in numbers.items()
+        }
+        return table.mutate(**whole) if whole else table
 
     def _distinct(
         self,
@@ -144,7 +165,8 @@ class Planner:
         """Rows by value: of a unit with too many, those in the middle of equal stretches."""
         import ibis
 
-        table = rows.columns(v=steps(rows.frame, compile_one(measure.operand), measure))
+        cell = operand(rows.frame, compile_one(measure.operand), measure)
+        table = self._in_steps(rows, {"v": (measure, cell)}, {})
         by_unit = table.group_by(["u", *rows.names, "v"]).aggregate(c=table.count())
         by_unit = kept(declared(by_unit, query.keys), query, self.dialect)
         by_unit = by_unit.filter(by_unit["v"].notnull()).select("u", *rows.names, "v", "c")
