@@ -99,7 +99,9 @@ class DuckConnection:
             rows = (
                 f"read_csv({files}, auto_detect = false, header = true, columns = {columns}, "
                 f"delim = {_quoted(between)}, quote = '\"', escape = '\"', nullstr = '', "
-                "allow_quoted_nulls = false, ignore_errors = true, null_padding = true)"
+                "allow_quoted_nulls = false, ignore_errors = true, null_padding = true, "
+                # Otherwise one line that ends in another way, or a text of two lines, is an error.
+                "strict_mode = false, parallel = false)"
             )
         name = f"files{len(self._views)}"
         self._views.append(name)

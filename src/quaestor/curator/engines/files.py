@@ -48,8 +48,10 @@ def header(table: Table, path: str) -> tuple[list[str], str]:
     """The names of a CSV file's columns, and what stands between them."""
     try:
         opened = gzip.open if path.endswith(".gz") else open
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            line = next(csv.reader([file.readline(1_000_000)], delimiter=between(table)), [])
+        with opened(path, "rb") as file:
+            # Only this line is decoded: what rows hold must not decide whether it can be read.
+            first = file.readline(1_000_000).decode("utf-8-sig")
+        line = next(csv.reader([first], delimiter=between(table)), [])
     except (OSError, UnicodeError, csv.Error):
         line = []
     if not line:

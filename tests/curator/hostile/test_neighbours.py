@@ -1,0 +1,97 @@
+"""One person's rows never show in a status, a message, or the shape of an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.curator.hostile.asking import ATTACKS, seen
+from tests.curator.hostile.people import SECRETS
+
+if TYPE_CHECKING:
+    from quaestor.curator import Curator
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+ON_SPARK = (
+    "SELECT COUNT(CAST(note AS INTEGER)) AS n, SUM(CLAMP(CAST(note AS DOUBLE), 0, 100)) AS s, "
+    "COUNT_IF(CAST(note AS DATE) > DATE '2020-01-01') AS d, COUNT_IF(CAST(note AS BOOLEAN)) AS b, "
+    "SUM(CLAMP(CAST(code AS INTEGER), 0, 10)) AS c, COUNT_IF(CAST(code AS TEXT) = '1') AS t "
+    "FROM visits",
+    "SELECT SUM(CLAMP(1 / CLAMP(weight, -100, 100), 0, 10)) AS n, COUNT_IF(1 / age > 0) AS o, "
+    "COUNT_IF(age % age = 0) AS p, COUNT_IF(MOD(7, age) = 1) AS q, "
+    "COUNT_IF(1 / (CASE WHEN city = 'Hapax' THEN 0 ELSE 1 END) = 1) AS r FROM visits",
+    "SELECT AVG(cost) AS a, SUM(CLAMP(weight, 0, 100)) AS w, SUM(ABS(CLAMP(code, -9, 9))) AS c, "
+    "COUNT_IF(weight = weight) AS e, COUNT_IF(weight > 1e15) AS i FROM visits",
+    "SELECT SUM(CLAMP(LN(age), 0, 5)) AS n, COUNT(SQRT(CLAMP(weight, -100, 100))) AS s, "
+    "SUM(CLAMP(EXP(CLAMP(weight, -30, 30)), 0, 10)) AS e, "
+    "COUNT_IF(POW(CLAMP(weight, -9, 9), 3) > 8) AS p FROM visits",
+    "SELECT COUNT_IF(YEAR(day) > 9998) AS y, AVG(CLAMP(YEAR(day), 2000, 2030)) AS a, "
+    "COUNT_IF(DAYOFWEEK(day) = 1) AS w FROM visits",
+    "SELECT COUNT_IF(note LIKE '%a%a%a%a%a%a%a%a%a%a%a%a%!') AS b, COUNT_IF(note = '') AS e, "
+    "COUNT_IF(UPPER(city) = 'KÖLN' OR LOWER(note) LIKE '%😀%') AS u, "
+    "COUNT_IF(note LIKE '\\%' OR note = '\\n' OR note = 'x''; --') AS q FROM visits",
+    "SELECT city, COUNT(*) AS n FROM visits GROUP BY city",
+    "SELECT day, COUNT(*) AS n FROM visits GROUP BY day",
+    "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward",
+    "SELECT COUNT(*) AS n FROM visits JOIN labs USING (patient)",
+    "SELECT note FROM visits",
+    "SELECT COUNT(*) FROM visits WHERE java_method('java.lang.System', 'exit', 0) IS NULL",
+)
+"""Spark takes seconds a question: the questions of the corpus, several at once."""
+
+
+def quiet(question: str, outcome: tuple[object, ...]) -> bool:
+    """Whether nothing of the target is in it that was not in the question."""
+    words = str(outcome)
+    return not any(secret in words and secret not in question for secret in SECRETS)
+
+
+def replay(curators: tuple[Curator, Curator]) -> None:
+    """Every question of the corpus, on both."""
+    for attack in ATTACKS:
+        for status in ("answered", "refused"):
+            for question in getattr(attack, status):
+                without, with_target = (seen(curator, question) for curator in curators)
+                assert without == with_target, question
+                assert without[0] == status, (question, without)
+                assert status == "answered" or without[1] == "RefusedQuery", (question, without)
+                assert quiet(question, with_target), question
+
+
+def written(curator: Curator) -> list[tuple[object, ...]]:
+    """What the ledger keeps of the charges; answers are noise, and compared elsewhere."""
+    entries = curator.account("analyst").entries()
+    return [(e.number, e.status, e.purpose, e.releases, e.dataset) for e in entries]
+
+
+def test_the_corpus_is_large_and_of_all_kinds() -> None:
+    questions = [q for attack in ATTACKS for q in (*attack.answered, *attack.refused)]
+    assert len(questions) == len(set(questions)) >= 150
+    assert len(ATTACKS) >= 12
+
+
+def test_on_duckdb_nothing_shows_who_is_in_the_table(on_duckdb: tuple[Curator, Curator]) -> None:
+    replay(on_duckdb)
+    without, with_target = map(written, on_duckdb)
+    assert without == with_target
+    answered = sum(len(attack.answered) for attack in ATTACKS)
+    assert len(without) == answered - 1  # two differ in a comment only: the second is free
+
+
+def test_on_postgres_nothing_shows_who_is_in_the_table(
+    on_postgres: tuple[Curator, Curator],
+) -> None:
+    replay(on_postgres)
+    without, with_target = map(written, on_postgres)
+    assert without == with_target
+
+
+def test_on_spark_nothing_shows_who_is_in_the_table(on_spark: tuple[Curator, Curator]) -> None:
+    for question in ON_SPARK:
+        without, with_target = (seen(curator, question) for curator in on_spark)
+        assert without == with_target, question
+        assert quiet(question, with_target), question
+    assert written(on_spark[0]) == written(on_spark[1])
+    assert len(written(on_spark[0])) == 10
