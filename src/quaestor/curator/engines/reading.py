@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Mismatch", "in_steps", "read", "read_unit"]
 
 _LEAST = 2.0**-40
+_DECIMALS = 60
 _WHOLE_TEXT = "[+-]?[0-9]{1,18}"
 
 
@@ -136,8 +137,9 @@ def _inside(value: Any, facts: ColumnFacts, dialect: Dialect, ends: tuple[float,
         raise Mismatch(facts, dtype)
     real = value
     if dtype.is_decimal() and dialect.name == "postgres":
-        # Before it becomes a float: PostgreSQL's decimals can be larger than any.
-        real = clipped(value, ibis.literal(Decimal(-(10**30))), ibis.literal(Decimal(10**30)))
+        # Before it becomes a float: PostgreSQL's decimals can be larger than any, and smaller.
+        seen = value.round(_DECIMALS)
+        real = clipped(seen, ibis.literal(Decimal(-(10**30))), ibis.literal(Decimal(10**30)))
     real = real.cast("float64")
     nan = dialect.is_nan(value)
     # NaN before what is above: to DuckDB and PostgreSQL it is larger than every number.
