@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Mismatch", "in_steps", "read", "read_unit"]
 
 _LEAST = 2.0**-40
-_DECIMALS = 60
+_TINY = Decimal("1e-30")
 _WHOLE_TEXT = "[+-]?[0-9]{1,18}"
 
 
@@ -138,7 +138,8 @@ def _inside(value: Any, facts: ColumnFacts, dialect: Dialect, ends: tuple[float,
     real = value
     if dtype.is_decimal() and dialect.name == "postgres":
         # Before it becomes a float: PostgreSQL's decimals can be larger than any, and smaller.
-        seen = value.round(_DECIMALS)
+        tiny = value.abs() < ibis.literal(_TINY)
+        seen = ibis.cases((tiny, ibis.literal(Decimal(0))), else_=value)
         real = clipped(seen, ibis.literal(Decimal(-(10**30))), ibis.literal(Decimal(10**30)))
     real = real.cast("float64")
     nan = dialect.is_nan(value)

@@ -1,0 +1,119 @@
+"""Ten thousand statements, asked: an answer that was charged and noised, or a refusal."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from quaestor.curator import Curator
+from quaestor.curator import answering as curator_answering
+from quaestor.curator.catalog.model import AccountPlan
+from quaestor.errors import EngineFailed, QuaestorError, RefusedQuery
+from tests.curator.sql.grammar import Grammar
+from tests.curator.sql.hospital import CATALOG, TABLES, create, random_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from quaestor.curator.answers.answer import Answer
+
+STATEMENTS = 10_000
+RUNS = 220  # so many reach the engine; each of them takes a tenth of a second
+EPSILON = 0.01
+
+
+class Released:
+    """The one door through which figures leave: it counts who goes through."""
+
+    def __init__(self) -> None:
+        self.through = curator_answering.release
+        self.answers: list[Answer] = []
+
+    def __call__(self, *arguments: Any, **named: Any) -> Answer:
+        self.answers.append(self.through(*arguments, **named))
+        return self.answers[-1]
+
+
+class Enough(Exception):
+    """No more runs on the engine."""
+
+
+@pytest.fixture
+def curator(tmp_path: Path) -> Curator:
+    """The hospital of the parser's tests, on DuckDB, and an account that is never exhausted."""
+    import duckdb
+
+    chance = random.Random(4)
+    with duckdb.connect(str(tmp_path / "hospital.duckdb")) as connection:
+        for name, table in TABLES.items():
+            connection.execute(create(table))
+            made = [list(row.values()) for row in random_rows(table, chance, 60)]
+            marks = ", ".join("?" * len(table.columns))
+            connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', made)
+    tables = tuple(
+        replace(
+            table,
+            source=replace(
+                table.source, connection="hospital.duckdb", table=table.name, files=None
+            ),
+        )
+        for table in CATALOG.tables
+    )
+    account = AccountPlan(
+        name="all", epsilon=100_000.0, delta=1e-3, datasets=("hospital", "staff"), policy="open"
+    )
+    return Curator(replace(CATALOG, tables=tables, accounts=(account,), folder=str(tmp_path)))
+
+
+def test_every_statement_is_refused_or_answered_with_noise_and_an_entry(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = curator.open_account("all")
+    released = Released()
+    monkeypatch.setattr(curator_answering, "release", released)
+    grammar = Grammar(random.Random(20_261_117))
+    kinds = [grammar.statement] * 6 + [grammar.broken] * 3 + [grammar.noise]
+    found: Counter[str] = Counter()
+    charged = 0.0
+    curator_checked = curator._checked
+
+    def stopping(asked: Any) -> Any:
+        if found["answered"] >= RUNS:
+            raise Enough
+        return curator_checked(asked)
+
+    monkeypatch.setattr(curator, "_checked", stopping)
+    for number in range(STATEMENTS):
+        text = kinds[number % len(kinds)]()
+        try:
+            answer = curator.ask(text, epsilon=EPSILON)
+        except Enough:
+            found["beyond"] += 1
+        except EngineFailed:
+            pytest.fail(f"the engine failed: {text}")
+        except RefusedQuery:
+            found["refused"] += 1
+        except QuaestorError as error:
+            found[type(error).__name__] += 1
+        else:
+            if answer.repeated:
+                found["repeated"] += 1
+                continue
+            found["answered"] += 1
+            charged += answer.epsilon or 0.0
+            assert answer.columns == released.answers[-1].columns, text
+            assert answer.releases == released.answers[-1].releases != (), text
+    entries = list(account.entries())
+    assert found["answered"] == RUNS == len(entries) == len(released.answers)
+    assert {entry.status for entry in entries} == {"released"}
+    assert [e.releases for e in entries] == [a.releases for a in released.answers]
+    spent = {b.meter: float(b.spent) for b in account.remaining()}
+    assert spent["epsilon"] == pytest.approx(charged)
+    assert found["refused"] > STATEMENTS / 2
+    assert set(found) <= {"answered", "refused", "beyond", "repeated", "InvalidParameter"}, found
+    curator.ledger.verify()
+    curator.close()
