@@ -13,10 +13,28 @@ from quaestor.curator.query import Contribution
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["SECRETS", "TARGET", "catalog_on", "fill_duckdb", "fill_parquet", "fill_postgres", "rows"]
+__all__ = [
+    "SECRETS",
+    "TARGET",
+    "catalog_on",
+    "fill_duckdb",
+    "fill_parquet",
+    "fill_postgres",
+    "rows",
+]
 
 TARGET = 987_654_321
-SECRETS = ("Doe", "Hapax", str(TARGET), "1965", "e+308", "e308", "9223372036854775807", "nan", "inf")
+SECRETS = (
+    "Doe",
+    "Hapax",
+    str(TARGET),
+    "1965",
+    "e+308",
+    "e308",
+    "9223372036854775807",
+    "nan",
+    "inf",
+)
 """What only the target's rows hold; no message may repeat it unless the question said it."""
 
 TYPES: dict[str, dict[str, str]] = {
