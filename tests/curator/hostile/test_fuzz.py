@@ -35,6 +35,7 @@ class Released:
         self.answers: list[Answer] = []
 
     def __call__(self, *arguments: Any, **named: Any) -> Answer:
+        """Release, and remember."""
         self.answers.append(self.through(*arguments, **named))
         return self.answers[-1]
 
@@ -70,7 +71,7 @@ def curator(tmp_path: Path) -> Curator:
     return Curator(replace(CATALOG, tables=tables, accounts=(account,), folder=str(tmp_path)))
 
 
-def test_every_statement_is_refused_or_answered_with_noise_and_an_entry(
+def test_every_statement_is_refused_or_answered_with_noise_and_an_entry(  # noqa: C901  # outcomes
     curator: Curator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = curator.open_account("all")

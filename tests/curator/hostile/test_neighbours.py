@@ -17,13 +17,15 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 ON_SPARK = (
     (
         "SELECT COUNT(CAST(note AS INTEGER)) AS n, SUM(CLAMP(CAST(note AS DOUBLE), 0, 100)) AS s, "
-        "COUNT_IF(CAST(note AS DATE) > DATE '2020-01-01') AS d, COUNT_IF(CAST(note AS BOOLEAN)) AS b, "
+        "COUNT_IF(CAST(note AS DATE) > DATE '2020-01-01') AS d, "
+        "COUNT_IF(CAST(note AS BOOLEAN)) AS b, "
         "SUM(CLAMP(CAST(code AS INTEGER), 0, 10)) AS c, COUNT_IF(CAST(code AS TEXT) = '1') AS t, "
         "SUM(CLAMP(1 / CLAMP(weight, -100, 100), 0, 10)) AS i, COUNT_IF(age % age = 0) AS p, "
         "COUNT_IF(1 / (CASE WHEN city = 'Hapax' THEN 0 ELSE 1 END) = 1) AS r FROM visits"
     ),
     (
-        "SELECT SUM(cost) AS a, SUM(CLAMP(weight, 0, 100)) AS w, SUM(ABS(CLAMP(code, -9, 9))) AS c, "
+        "SELECT SUM(cost) AS a, SUM(CLAMP(weight, 0, 100)) AS w, "
+        "SUM(ABS(CLAMP(code, -9, 9))) AS c, "
         "COUNT_IF(weight = weight) AS e, SUM(CLAMP(LN(age), 0, 5)) AS l, "
         "COUNT(SQRT(CLAMP(weight, -100, 100))) AS s, COUNT_IF(YEAR(day) > 9998) AS y, "
         "SUM(CLAMP(EXP(CLAMP(weight, -30, 30)), 0, 10)) AS x FROM visits"
