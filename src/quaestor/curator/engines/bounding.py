@@ -115,8 +115,9 @@ def kept(table: Any, query: Query, dialect: Dialect) -> Any:
 
     if not binding(query):
         return table
-    keys = [table[f"k{place}"] for place in range(len(query.keys))]  # MD5s can be made to collide
-    order = [mark(table, query.keys, dialect), *keys]
+    keys = [table[f"k{place}"] for place in range(len(query.keys))]
+    ties = [dialect.ordered(key) if key.type().is_string() else key for key in keys]
+    order = [mark(table, query.keys, dialect), *ties]  # MD5s can be made to collide
     rank = ibis.dense_rank().over(group_by="u", order_by=order)
     ranked = table.mutate(rank=rank)
     return ranked.filter(ranked["rank"] < query.contribution.groups)
