@@ -95,6 +95,12 @@ OURS = [
         20_000,
     ),
     Ours(
+        mechanisms.CountedQuantile(probability=0.5, low=0, high=8, epsilon=1.0),
+        ({0: 1}, {0: 1, 8: 1}),
+        0.1,
+        20_000,
+    ),
+    Ours(
         mechanisms.PartitionSelection(scale=1.0, threshold=5),
         ({"a": 6, "b": 1}, {"a": 5, "b": 1}),
         0.6,

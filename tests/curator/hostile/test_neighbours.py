@@ -15,28 +15,26 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 ON_SPARK = (
-    (
-        "SELECT COUNT(CAST(note AS INTEGER)) AS n, SUM(CLAMP(CAST(note AS DOUBLE), 0, 100)) AS s, "
-        "COUNT_IF(CAST(note AS DATE) > DATE '2020-01-01') AS d, "
-        "COUNT_IF(CAST(note AS BOOLEAN)) AS b, "
-        "SUM(CLAMP(CAST(code AS INTEGER), 0, 10)) AS c, COUNT_IF(CAST(code AS TEXT) = '1') AS t, "
-        "SUM(CLAMP(1 / CLAMP(weight, -100, 100), 0, 10)) AS i, COUNT_IF(age % age = 0) AS p, "
-        "COUNT_IF(1 / (CASE WHEN city = 'Hapax' THEN 0 ELSE 1 END) = 1) AS r FROM visits"
-    ),
-    (
-        "SELECT SUM(cost) AS a, SUM(CLAMP(weight, 0, 100)) AS w, "
-        "SUM(ABS(CLAMP(code, -9, 9))) AS c, "
-        "COUNT_IF(weight = weight) AS e, SUM(CLAMP(LN(age), 0, 5)) AS l, "
-        "COUNT(SQRT(CLAMP(weight, -100, 100))) AS s, COUNT_IF(YEAR(day) > 9998) AS y, "
-        "SUM(CLAMP(EXP(CLAMP(weight, -30, 30)), 0, 10)) AS x FROM visits"
-    ),
+    "SELECT city, COUNT(*) AS n FROM visits GROUP BY city",
+    "SELECT ward, COUNT(*) AS n FROM visits JOIN labs USING (patient) GROUP BY ward",
     (
         "SELECT COUNT_IF(note LIKE '%a%a%a%a%a%a%a%a%a%a%a%a%!') AS b, COUNT_IF(note = '') AS e, "
         "COUNT_IF(UPPER(city) = 'KÖLN' OR LOWER(note) LIKE '%😀%') AS u, "
         "COUNT_IF(note LIKE '\\%' OR note = '\\n' OR note = 'x''; --') AS q FROM visits"
     ),
-    "SELECT city, COUNT(*) AS n FROM visits GROUP BY city",
-    "SELECT ward, COUNT(*) AS n FROM visits JOIN labs USING (patient) GROUP BY ward",
+    (
+        "SELECT SUM(cost) AS a, SUM(CLAMP(weight, 0, 100)) AS w, COUNT_IF(weight = weight) AS e, "
+        "SUM(ABS(CLAMP(code, -9, 9))) AS c, SUM(CLAMP(LN(age), 0, 5)) AS l, "
+        "COUNT(SQRT(CLAMP(weight, -100, 100))) AS s, COUNT_IF(YEAR(day) > 9998) AS y, "
+        "SUM(CLAMP(EXP(CLAMP(weight, -30, 30)), 0, 10)) AS x FROM visits"
+    ),
+    (
+        "SELECT COUNT(CAST(note AS INTEGER)) AS n, SUM(CLAMP(CAST(note AS DOUBLE), 0, 9)) AS s, "
+        "COUNT_IF(CAST(note AS BOOLEAN)) AS b, COUNT_IF(CAST(code AS TEXT) = '1') AS t, "
+        "COUNT_IF(age % age = 0) AS p, "
+        "COUNT_IF(1 / (CASE WHEN city = 'Hapax' THEN 0 ELSE 1 END) = 1) AS r FROM visits"
+    ),
+    "SELECT COUNT(CAST(note AS DATE)) AS n FROM visits",
     "SELECT note FROM visits",
     "SELECT COUNT(*) FROM visits WHERE java_method('java.lang.System', 'exit', 0) IS NULL",
 )
@@ -95,4 +93,4 @@ def test_on_spark_nothing_shows_who_is_in_the_table(on_spark: tuple[Curator, Cur
         assert without == with_target, question
         assert quiet(question, with_target), question
     assert written(on_spark[0]) == written(on_spark[1])
-    assert len(written(on_spark[0])) == 5
+    assert len(written(on_spark[0])) == 6
