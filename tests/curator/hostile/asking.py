@@ -48,7 +48,8 @@ def seen(curator: Curator, question: str) -> tuple[object, ...]:
     except QuaestorError as error:
         # A cause or a context would be printed with a traceback.
         inside = (error.__cause__, error.__context__ if not error.__suppress_context__ else None)
-        return ("refused", type(error).__name__, error.code, str(error), error.fields(), inside)
+        words = (type(error).__name__, error.code, str(error), error.fields(), inside)
+        return ("refused", *words, None)
     return ("answered", *_shape(answer, chosen="LIMIT 2" in question))
 
 

@@ -43,7 +43,7 @@ ON_SPARK = (
 
 def quiet(question: str, outcome: tuple[object, ...]) -> bool:
     """Whether nothing of the target is in it that was not in the question."""
-    words = str(outcome)
+    words = str(outcome[:-1])  # the cost is last, and its digits may be any
     return not any(secret in words and secret not in question for secret in SECRETS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from quaestor.curator.engines.dialects import Dialect
 from quaestor.curator.engines.files import between, kind_of, pattern_of
@@ -45,7 +46,8 @@ class SparkConnection:
         try:
             if name is None:
                 pattern = pattern_of(self._catalog, table)
-                name = f"quaestor_{table.name.lower()}"
+                # The session is shared: another catalog may have a table of the same name.
+                name = f"quaestor_{uuid4().hex}"
                 self._read(table, pattern).createOrReplaceTempView(name)
                 return self._backend.table(name)
             *schema, name = name.split(".")
