@@ -78,6 +78,20 @@ def test_csv_files_are_read_by_the_catalog_alone_on_spark(
     assert _values(_engine(source, csv_folder)) == _WANTED
 
 
+def test_tables_of_one_name_in_two_catalogs_are_told_apart_on_spark(
+    csv_folder: Path, spark_engine: Engine, spark_master: str
+) -> None:
+    assert spark_engine is not None  # its session is the one that is used
+    (csv_folder / "alone").mkdir()
+    (csv_folder / "alone" / "c.csv").write_text("id,name\n7,g\n", encoding="utf-8")
+    source = Source(engine="spark", connection=spark_master, files="*.csv")
+    engines = [_engine(source, csv_folder), _engine(source, csv_folder / "alone")]
+    query = asked("people", unit="id", most=5)
+    for engine in engines:
+        engine.check(query, [Units()])
+    assert [engine.measure(query, [Units()]).units for engine in engines] == [[3], [1]]
+
+
 def test_tabulators_and_compression_are_told_by_the_name(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "a.tsv.gz", "wt", encoding="utf-8") as file:
         file.write("id\tname\theight\tborn\talive\n7\ta,b\t10\t2020-01-01\ttrue\n")
