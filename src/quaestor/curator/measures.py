@@ -6,6 +6,7 @@ and the noise are all that pricing needs to know of a query.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["Distinct", "Histogram", "Measure", "Rows", "Total", "Units"]
 
 
-class Measure:
+class Measure(ABC):
     """A whole number by group; ``sensitivity`` is how far one unit can move it in one group."""
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def sensitivity(self) -> int:
         """The largest change that adding or removing one unit makes in one group."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

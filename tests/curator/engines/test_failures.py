@@ -232,6 +232,15 @@ def test_what_cannot_be_computed_is_refused_before_any_row_is_read(
         duckdb_engine.check(asked("visits"), [Rows(rows=1, operand=expression)])
 
 
+class Stranger(Measure):
+    """A measure that no engine has heard of."""
+
+    @property
+    def sensitivity(self) -> int:
+        """Some."""
+        return 1
+
+
 def test_conditions_relations_and_measures_have_to_be_such(duckdb_engine: Engine) -> None:
     filtered = asked(Filtered(Scan("visits"), _AGE), unit="patient")
     with pytest.raises(InvalidParameter, match="true or false"):
@@ -239,7 +248,7 @@ def test_conditions_relations_and_measures_have_to_be_such(duckdb_engine: Engine
     with pytest.raises(InvalidParameter, match="a relation"):
         duckdb_engine.check(asked(Relation(), unit="patient"), [Units()])
     with pytest.raises(InvalidParameter, match="a measure"):
-        duckdb_engine.check(asked("visits"), [Measure()])
+        duckdb_engine.check(asked("visits"), [Stranger()])
     twice = Join(Scan("visits"), Scan("visits"), ((_AGE, _AGE),), "inner")
     with pytest.raises(InvalidParameter, match="without common names"):
         duckdb_engine.check(asked(twice, unit="patient"), [Units()])
