@@ -17,7 +17,7 @@ from quaestor.errors import (
     ChargeSettled,
     InvalidParameter,
 )
-from quaestor.ledger import Ledger
+from quaestor.ledger import Ledger, Open
 from tests.ledger.places import definition, remaining_epsilon, spent
 
 if TYPE_CHECKING:
@@ -81,6 +81,20 @@ def test_void_gives_everything_back_and_is_recorded(account: Account) -> None:
     with account.reserve(PureDP(epsilon=1.0)):
         pass
     assert remaining_epsilon(account) == 0
+
+
+def test_an_account_verifies_after_a_void_of_what_some_meters_have_no_cost_for(
+    ledger: Ledger,
+) -> None:
+    account = ledger.open_account(definition(policy=Open()))
+    with account.reserve(PureDP(epsilon=0.1)) as charge:
+        charge.release()
+    before = account.remaining()
+    with account.reserve(Gaussian(sigma=40.0)) as charge:
+        assert None in [balance.spent for balance in account.remaining()]
+        charge.void("the engine is down")
+    assert account.remaining() == before
+    assert account.verify().entries == 2
 
 
 def test_a_charge_cannot_be_void_once_noise_may_have_been_drawn(account: Account) -> None:

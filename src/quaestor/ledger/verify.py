@@ -102,7 +102,8 @@ def _check_totals(session: Session, book: Book, chain: Chain) -> None:
     account = book.definition.name
     history: Counter[tuple[str, str, str, str]] = Counter()
     by_query = isinstance(book.definition.policy, Dashboard)
-    for (dataset, analyst, query, releases), count in chain.charged.items():
+    kept = +chain.charged  # without what was given back: on some meters it has no cost to cancel
+    for (dataset, analyst, query, releases), count in kept.items():
         history[dataset, analyst, query if by_query else "", releases] += count
     try:
         priced = book.totals(
