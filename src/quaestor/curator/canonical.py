@@ -5,42 +5,32 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from quaestor.curator import query
-from quaestor.curator.language import expressions
 from quaestor.curator.language.expressions import Arithmetic, Comparison, Expression, Logic, Member
-from quaestor.curator.query import Filtered
+from quaestor.curator.query import Filtered, Query
+from quaestor.curator.wire import from_wire, to_wire
 from quaestor.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    from quaestor.curator.query import Query
 
 __all__ = ["canonical_json", "fingerprint", "from_dict", "to_dict"]
 
-_CLASSES: dict[str, Any] = {
-    name: getattr(module, name)
-    for module in (expressions, query)
-    for name in module.__all__
-    if is_dataclass(getattr(module, name))
-}
 _MIRRORED: dict[str, str] = {">": "<", ">=": "<="}
 
 
 def to_dict(query: Query) -> dict[str, Any]:
     """Everything that a query says, as JSON values: ``{"is": "Query", ...}``."""
-    return cast("dict[str, Any]", _encoded(query))
+    return cast("dict[str, Any]", to_wire(query))
 
 
 def from_dict(data: dict[str, Any]) -> Query:
     """The query that :func:`to_dict` wrote."""
     try:
-        made = _decoded(data)
+        made = from_wire(data)
     except (TypeError, KeyError, AttributeError) as error:
         raise InvalidParameter("query", data, "what to_dict wrote") from error
-    if type(made).__name__ != "Query":
+    if not isinstance(made, Query):
         raise InvalidParameter("query", data, "what to_dict wrote")
-    return cast("Query", made)
+    return made
 
 
 def canonical_json(query: Query) -> str:
@@ -49,7 +39,7 @@ def canonical_json(query: Query) -> str:
     Conditions joined by AND and OR are sorted, and so are the sides of ``+``, ``*``, ``=`` and
     ``<>``; ``a > b`` is ``b < a``; one filter after another is one filter.
     """
-    return _text(_encoded(_normal(query)))
+    return _text(to_wire(_normal(query)))
 
 
 def fingerprint(query: Query) -> str:
@@ -59,24 +49,6 @@ def fingerprint(query: Query) -> str:
 
 def _text(data: Any) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _encoded(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_encoded(part) for part in value]
-    if is_dataclass(value):
-        inner = {field.name: _encoded(getattr(value, field.name)) for field in fields(value)}
-        return {"is": type(value).__name__, **inner}
-    return value
-
-
-def _decoded(data: Any) -> Any:
-    if isinstance(data, list):
-        return tuple(_decoded(part) for part in data)
-    if isinstance(data, dict):
-        inner = {name: _decoded(part) for name, part in data.items() if name != "is"}
-        return _CLASSES[data["is"]](**inner)
-    return data
 
 
 def _normal(value: Any) -> Any:
@@ -119,4 +91,4 @@ def _flat(operator: Any, operands: tuple[Expression, ...]) -> Expression:
 
 
 def _in_order(*parts: Any) -> tuple[Any, ...]:
-    return tuple(sorted(parts, key=lambda part: _text(_encoded(part))))
+    return tuple(sorted(parts, key=lambda part: _text(to_wire(part))))

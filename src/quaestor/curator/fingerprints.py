@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import fields, is_dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.canonical import canonical_json
 from quaestor.curator.engines.opening import tables_of
+from quaestor.curator.wire import to_wire
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog, Table
@@ -36,7 +35,7 @@ def fingerprint_of(query: Query, offer: Offer, catalog: Catalog) -> str:
     told = {
         "version": _VERSION,
         "query": canonical_json(query),
-        "draws": [_plain(draw) for draw in (offer.choice, *offer.draws)],
+        "draws": [to_wire(draw) for draw in (offer.choice, *offer.draws)],
         "confidence": offer.confidence,
         "tables": [_declared(table) for name in tables if (table := catalog.table(name))],
     }
@@ -49,19 +48,5 @@ def _declared(table: Table) -> dict[str, Any]:
         "name": table.name,
         "unit": table.unit,
         "dataset": table.dataset,
-        "columns": [_plain(column) for column in table.columns],
+        "columns": [to_wire(column) for column in table.columns],
     }
-
-
-def _plain(value: Any) -> Any:
-    """Values as JSON; numbers that JSON cannot hold exactly become text."""
-    if isinstance(value, tuple | list):
-        return [_plain(part) for part in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        inner = {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-        return {"is": type(value).__name__, **inner}
-    if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}"
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    raise TypeError(type(value).__name__)
