@@ -84,22 +84,24 @@ class _Clock:
 
 def _noise() -> float:
     from quaestor.curator.catalog import catalog_from_toml
-    from quaestor.curator.engines import Measured
+    from quaestor.curator.kernel.figures import Exact, drawn
     from quaestor.curator.pricing.offers import offer
-    from quaestor.curator.releasing.release import release
+    from quaestor.curator.releasing.release import answer_of
     from quaestor.curator.sql import parse
 
     catalog = catalog_from_toml(_CATALOG)
     query = parse("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", catalog)
     made = offer(query, epsilon=0.1)
-    groups: list[tuple[Any, ...]] = [(ward,) for ward in range(_GROUPS)]
-    measured = Measured(
-        groups=groups,
-        values={measure: list(range(_GROUPS)) for measure in made.measures},
+    exact = Exact(
+        groups=None,
         units=list(range(_GROUPS)),
-        histograms={},
+        values={measure: list(range(_GROUPS)) for measure in made.measurement.measures},
     )
-    return statistics.median(_seconds(lambda: release(query, made, measured)) for _ in range(15))
+
+    def noise() -> object:
+        return answer_of(query, made, drawn(made.measurement, exact))
+
+    return statistics.median(_seconds(noise) for _ in range(15))
 
 
 def _seconds(call: Any) -> float:

@@ -145,8 +145,8 @@ def _by_hand(setting: _Setting) -> tuple[str, str, str]:
 def _asked(path: Path, setting: _Setting) -> tuple[Any, Any, tuple[Any, ...]]:
     from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
     from quaestor.curator.engines import engine_for
+    from quaestor.curator.kernel.measures import Rows, Total, Units
     from quaestor.curator.language.expressions import Column
-    from quaestor.curator.measures import Rows, Total, Units
     from quaestor.curator.query import Contribution, Key, Query, Scan
 
     table = Table(

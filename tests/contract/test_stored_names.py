@@ -52,6 +52,7 @@ IN_FINGERPRINTS = {
     "Histogram": ("operand", "low", "high", "step", "rows"),
     "IsNull": ("operand",),
     "Join": ("left", "right", "on", "how", "unique"),
+    "Joint": ("totals", "bound"),
     "Key": ("name", "expression", "kind", "values"),
     "Keyed": ("place",),
     "Like": ("operand", "pattern"),
@@ -74,6 +75,7 @@ IN_FINGERPRINTS = {
     "TopGroups": ("count", "place"),
     "TopK": ("epsilon", "count", "sensitivity", "monotonic"),
     "Total": ("operand", "low", "high", "step", "rows"),
+    "Union": ("parts",),
     "Units": (),
 }
 IN_RELEASES = [

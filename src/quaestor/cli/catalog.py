@@ -74,6 +74,9 @@ def add(  # noqa: PLR0913  # a table has as many sides
     ] = False,
     rows: Annotated[int | None, typer.Option(help="Rows of one unit in a group.")] = None,
     groups: Annotated[int | None, typer.Option(help="Groups that one unit is in.")] = None,
+    total_rows: Annotated[
+        int | None, typer.Option(help="Rows of one unit that count at all; see the guide.")
+    ] = None,
     to: Annotated[
         str | None, typer.Option("--dataset", help="Whose account pays, if not NAME's.")
     ] = None,
@@ -100,10 +103,14 @@ def add(  # noqa: PLR0913  # a table has as many sides
     from quaestor.curator.catalog import Table, add_table, columns_of
     from quaestor.curator.catalog.declaring import Facts, declared_columns
     from quaestor.curator.catalog.reading import read_catalog
+    from quaestor.curator.catalog.tables import MOST_ROWS
 
     path = catalog_path(catalog)
     read_catalog(path)  # what is there already must be right first
     contribution = _contribution(unit, public=public, rows=rows, groups=groups)
+    if total_rows is not None and (public or not 1 <= total_rows <= MOST_ROWS):
+        valid = f"a whole number from 1 to {MOST_ROWS}, for a private table"
+        raise InvalidParameter("--total-rows", total_rows, valid)
     place = {
         "file": _seen_from(path.parent, file),
         "database": _seen_from(path.parent, database),
@@ -126,6 +133,7 @@ def add(  # noqa: PLR0913  # a table has as many sides
         columns=columns,
         unit=unit,
         contribution=contribution,
+        total_rows=total_rows,
         dataset=to or (None if public else name),
     )
     added = add_table(path, declared).table(name)

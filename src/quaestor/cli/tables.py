@@ -30,6 +30,7 @@ def described(table: Table) -> dict[str, Any]:
         "unit": table.unit,
         "rows": limits.rows if limits else None,
         "groups": limits.groups if limits else None,
+        "total_rows": table.total_rows,
         "dataset": table.dataset,
         "columns": [
             {
@@ -84,7 +85,10 @@ def print_tables(tables: Sequence[Table]) -> None:
 
 def _limits(table: Table) -> str:
     limits = table.contribution
-    return "-" if limits is None else f"{limits.rows} rows in each of {limits.groups} groups"
+    if limits is None:
+        return "-"
+    most = "" if table.total_rows is None else f", {table.total_rows} in all"
+    return f"{limits.rows} rows in each of {limits.groups} groups{most}"
 
 
 def _facts(column: ColumnFacts) -> str:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.describing import describe
 from quaestor.curator.fitting import refusal
-from quaestor.curator.releasing.release import release
+from quaestor.curator.releasing.release import answer_of
 from quaestor.errors import BudgetExceeded, EngineFailed
 from quaestor.ledger.amounts import below
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quaestor.curator.engines.base import Engine
+    from quaestor.curator.engines import Engine
     from quaestor.curator.questions import Cost, Priced
     from quaestor.ledger import Account, Charge
 
@@ -32,7 +32,9 @@ _LONGEST_PURPOSE = 500
 
 def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | None:
     """The stored answer to the same question, word for word; it costs nothing."""
-    stored = account.answer(asked.fingerprint, dataset=asked.query.dataset, analyst=analyst)
+    stored = account.answer(
+        asked.fingerprint, dataset=asked.offer.measurement.dataset, analyst=analyst
+    )
     if stored is None:
         return None
     return replace(Answer.from_json(stored.text), repeated=True)
@@ -47,7 +49,7 @@ def reserve(account: Account, asked: Priced, *, analyst: str, purpose: str) -> C
     try:
         return account.reserve(
             asked.releases,
-            dataset=asked.query.dataset,
+            dataset=asked.offer.measurement.dataset,
             analyst=analyst,
             purpose=purpose or _purpose(asked),
             query=asked.fingerprint,
@@ -69,10 +71,12 @@ def pay(
     try:
         with charge:
             progress("computing exact figures")
-            measured = engine.measure(asked.query, asked.offer.measures)
+            prepared = engine.prepare(asked.offer.measurement)
+            exact = prepared.exact()
             charge.drawing()
             progress("drawing noise")
-            drawn = release(asked.query, asked.offer, measured, sql=asked.sql)
+            released = prepared.draw(exact)
+            drawn = answer_of(asked.query, asked.offer, released, sql=asked.sql)
             answer = _signed(drawn, charge, account, asked.cost)
             charge.release(answer.to_json())
         failed = False

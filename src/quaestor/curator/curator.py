@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.builder.builder import Question
     from quaestor.curator.catalog.model import Catalog
-    from quaestor.curator.engines.base import Engine
+    from quaestor.curator.engines import Engine
     from quaestor.curator.preview import Preview
     from quaestor.curator.pricing.accuracy import Accuracy
     from quaestor.curator.query import Query
@@ -207,7 +207,7 @@ class Curator:
             if engine is not opened:  # somebody else was quicker
                 opened.close()
         try:
-            engine.check(asked.query, asked.offer.measures)
+            engine.prepare(asked.offer.measurement)
         except EngineFailed:
             self._forget(engine)
             raise

@@ -48,5 +48,6 @@ def _declared(table: Table) -> dict[str, Any]:
         "name": table.name,
         "unit": table.unit,
         "dataset": table.dataset,
+        **({} if table.total_rows is None else {"total_rows": table.total_rows}),
         "columns": [to_wire(column) for column in table.columns],
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.describing import describe
 from quaestor.curator.fitting import would_fit
-from quaestor.curator.pricing.choices import NoisyTop, NoisyUnits
+from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.ledger.amounts import above, below
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ __all__ = [
     "Relation",
     "Scan",
     "TopGroups",
+    "Union",
 ]
 
 
@@ -78,6 +79,13 @@ class Join(Relation):
     unique: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Union(Relation):
+    """The rows of several relations, one after another; their columns have the same names."""
+
+    parts: tuple[Relation, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:
     """How much one unit may contribute to one query: ``rows`` in each of at most ``groups``."""
@@ -97,6 +105,8 @@ class Key:
     expression: Expression
     kind: Kind
     values: tuple[Value, ...] | None
+    note: str = ""
+    """What was left out of the values that were asked for, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

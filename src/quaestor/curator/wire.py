@@ -13,12 +13,11 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator import measures, query
+from quaestor.curator import query
 from quaestor.curator.catalog.model import ColumnFacts
+from quaestor.curator.kernel import measures
+from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.language import expressions
-from quaestor.curator.pricing.choices import NoisyQuantile, NoisyTop, NoisyUnits
-from quaestor.curator.pricing.draws import NoisyMeasure
-from quaestor.curator.pricing.recipes import Chosen
 from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,
@@ -72,7 +71,7 @@ QUESTIONS: dict[str, Wire] = {
     "Filtered": Wire(query.Filtered, ("rows", "condition")),
     "IsNull": Wire(expressions.IsNull, ("operand",)),
     "Join": Wire(query.Join, ("left", "right", "on", "how", "unique")),
-    "Key": Wire(query.Key, ("name", "expression", "kind", "values")),
+    "Key": Wire(query.Key, ("name", "expression", "kind", "values"), later={"note": ""}),
     "Keyed": Wire(expressions.Keyed, ("place",)),
     "Like": Wire(expressions.Like, ("operand", "pattern")),
     "Logic": Wire(expressions.Logic, ("operator", "operands")),
@@ -89,17 +88,19 @@ QUESTIONS: dict[str, Wire] = {
     ),
     "Scan": Wire(query.Scan, ("table",)),
     "TopGroups": Wire(query.TopGroups, ("count", "place")),
+    "Union": Wire(query.Union, ("parts",)),
 }
 """Queries and everything that they are made of."""
 
 DRAWN: dict[str, Wire] = {
-    "Chosen": Wire(Chosen, ("histogram", "probability")),
+    "Chosen": Wire(measures.Chosen, ("histogram", "probability")),
     "ColumnFacts": Wire(ColumnFacts, ("name", "kind", "low", "high", "granularity", "keys")),
     "CountedQuantile": Wire(CountedQuantile, ("probability", "low", "high", "epsilon", "rows")),
     "DiscreteGaussian": Wire(DiscreteGaussian, ("sigma", "sensitivity", "coordinates")),
     "Distinct": Wire(measures.Distinct, ("operand", "rows")),
     "Geometric": Wire(Geometric, ("scale", "sensitivity")),
     "Histogram": Wire(measures.Histogram, ("operand", "low", "high", "step", "rows")),
+    "Joint": Wire(measures.Joint, ("totals", "bound")),
     "NoisyMeasure": Wire(NoisyMeasure, ("measure", "mechanism", "spread", "grain")),
     "NoisyQuantile": Wire(NoisyQuantile, ("measure", "mechanism", "spread")),
     "NoisyTop": Wire(NoisyTop, ("measure", "mechanism")),

@@ -94,6 +94,7 @@ def tables(draw: st.DrawFn) -> Table:
         unit=names[0],
         contribution=Contribution(rows=draw(limits), groups=draw(limits)),
         dataset=draw(WORDS | st.just(name)),
+        total_rows=draw(st.none() | limits),
     )
 
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.measures import Histogram
+from quaestor.curator.engines.engine import _names
+from quaestor.curator.kernel.draws import NoisyMeasure, NoisyUnits
+from quaestor.curator.kernel.figures import gathered
+from quaestor.curator.kernel.measurement import Measurement
+from quaestor.curator.kernel.measures import Units
+from quaestor.curator.kernel.relations import Relations
+from quaestor.curator.kernel.statement import statements_of
+from quaestor.curator.pricing.measuring import cells_of
+from quaestor.mechanisms import Geometric, PartitionSelection
 from tests.curator.engines import oracle
 from tests.curator.engines.data import CATALOG
 
@@ -12,22 +21,85 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quaestor.curator.engines import Engine
-    from quaestor.curator.measures import Measure
+    from quaestor.curator.kernel.figures import Exact
+    from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.query import Query
 
-__all__ = ["Answer", "answer", "wanted"]
+__all__ = ["Answer", "answer", "in_order", "measured", "measurement_of", "statements", "wanted"]
 
 Answer = tuple[list[Any], list[int], dict["Measure", Any]]
 
 
+def statements(engine: Engine, query: Query, measures: Sequence[Measure]) -> Any:
+    """The kernel's statements for a query and measures, without noise."""
+    cells = cells_of(query)
+    names = frozenset(_names((query, tuple(measures))))
+    relations = Relations(table=engine.catalog.table, database=engine._quiet, wanted=names)
+    if relations.private_tables(query.rows) > 1:
+        relations = Relations(
+            table=engine.catalog.table, database=engine._quiet, wanted=names, capped=True
+        )
+    return statements_of(relations.rows(query.rows), cells, measures, relations.sql)
+
+
+def measurement_of(query: Query, *measures: Measure) -> Measurement:
+    """A measurement with some noise on each measure."""
+    cells = cells_of(query)
+    spread = min(cells.groups, cells.count or cells.groups)
+    choice = None
+    if cells.count is None:
+        chosen = PartitionSelection(scale=1.0, threshold=20, contributions=spread)
+        choice = NoisyUnits(measure=Units(), mechanism=chosen)
+    draws = tuple(
+        NoisyMeasure(
+            measure=measure,
+            mechanism=Geometric(
+                scale=1.0,
+                sensitivity=measure.sensitivity
+                if measure.sensitivity <= 2**16
+                else -(-measure.sensitivity // 2**16),
+            ),
+            spread=spread,
+            grain=2**16 if measure.sensitivity > 2**16 else 1,
+        )
+        for measure in measures
+    )
+    return Measurement(
+        dataset=query.dataset, rows=query.rows, cells=cells, choice=choice, draws=draws
+    )
+
+
+def measured(engine: Engine, query: Query, measures: Sequence[Measure]) -> Exact:
+    """The exact figures of a query."""
+    made = statements(engine, query, measures)
+    return gathered(cells_of(query), [(each, engine._quiet.rows(each.sql)) for each in made])
+
+
 def answer(engine: Engine, query: Query, measures: Sequence[Measure]) -> Answer:
     """Groups, units, and the column of every measure, as the engine has them."""
-    found = engine.measure(query, measures)
-    columns: dict[Measure, Any] = {
-        one: found.histograms[one] if isinstance(one, Histogram) else found.values[one]
-        for one in measures
-    }
-    return found.groups, found.units, columns
+    found = measured(engine, query, measures)
+    if found.groups is None:
+        groups: list[Any] = list(product(*(key.values or () for key in query.keys)))
+    else:
+        groups = [
+            tuple(
+                value if key.values is None else key.values[int(value or 0)]
+                for key, value in zip(query.keys, group, strict=True)
+            )
+            for group in found.groups
+        ]
+    return groups, found.units, {one: found.values[one] for one in measures}
+
+
+def in_order(found: Answer) -> Answer:
+    """The same with groups sorted by how they print."""
+    groups, units, columns = found
+    order = sorted(range(len(groups)), key=lambda at: repr(groups[at]))
+    return (
+        [groups[at] for at in order],
+        [units[at] for at in order],
+        {measure: [column[at] for at in order] for measure, column in columns.items()},
+    )
 
 
 def wanted(

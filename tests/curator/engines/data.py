@@ -84,6 +84,8 @@ CATALOG = Catalog(
             name="visits",
             source=_SOURCE,
             unit="patient",
+            dataset="clinic",
+            total_rows=150,
             columns=(
                 _facts("patient", "integer", low=1, high=10),
                 _facts("ward", "text"),
@@ -101,6 +103,8 @@ CATALOG = Catalog(
             name="people",
             source=_SOURCE,
             unit="person",
+            dataset="clinic",
+            total_rows=150,
             columns=(
                 _facts("person", "integer"),
                 _facts("weight", "real", low=30.0, high=150.0, granularity=0.5),
@@ -120,6 +124,8 @@ CATALOG = Catalog(
             name="logins",
             source=_SOURCE,
             unit="login",
+            dataset="clinic",
+            total_rows=150,
             columns=(
                 _facts("login", "text"),
                 _facts("site", "text"),
@@ -130,6 +136,8 @@ CATALOG = Catalog(
             name="empty",
             source=_SOURCE,
             unit="id",
+            dataset="clinic",
+            total_rows=150,
             columns=(_facts("id", "integer"), _facts("x", "real", low=0.0, high=1.0)),
         ),
     ),

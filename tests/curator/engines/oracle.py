@@ -9,8 +9,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator import measures as m
 from quaestor.curator import query as q
+from quaestor.curator.kernel import measures as m
 from quaestor.curator.language import expressions as e
 
 if TYPE_CHECKING:
@@ -347,8 +347,6 @@ def _rows(
         return [{name: evaluate(x, row) for name, x in relation.columns} for row in rows]
     assert isinstance(relation, q.Join)
     left, right = _rows(relation.left, catalog, data), _rows(relation.right, catalog, data)
-    if relation.unique:
-        right = _one_a_key(right, [column.name for _, column in relation.on])
     empty = {name: (kind, None) for name, (kind, _) in right[0].items()}
     joined = []
     for a in left:
@@ -363,13 +361,6 @@ def _agree(a: Cell, b: Cell) -> bool:
     return a[1] is not None and a[1] == b[1]
 
 
-def _one_a_key(rows: list[Row], names: list[str]) -> list[Row]:
-    best: dict[Any, Row] = {}
-    for row in sorted(rows, key=lambda row: _md5(*row.values())):
-        best.setdefault(tuple(row[name] for name in names), row)
-    return list(best.values())
-
-
 # Codes and hashes
 
 
@@ -382,29 +373,21 @@ def _code(cell: Cell) -> Any:
     if kind == "boolean":
         return int(value)
     if kind == "real":
-        inside = _clip(value, -(2.0**52), 2.0**52)
-        below = math.floor(inside)
-        return f"{below}.{math.floor((inside - below) * 2**40)}"
-    return value.isoformat() if kind == "date" else value
+        return value + 0.0
+    return (value - dt.date(1970, 1, 1)).days if kind == "date" else value
 
 
-def _md5(*cells: Cell) -> str:
-    text = ""
-    for kind, value in cells:
-        code = _code((kind, value))
-        if code is None:
-            text += "-;"
-        else:
-            text += f"{len(code)}:{code}" if kind in {"text", "real"} else f"{code};"
+def _md5(*codes: Any) -> str:
+    """Of values, each with a semicolon behind it, as an engine prints them."""
+    text = "".join("-;" if code is None else f"{code};" for code in codes)
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def _shown(code: Any, kind: str) -> Any:
     if code is None:
         return None
-    if kind == "real":
-        below, fraction = code.split(".")
-        return int(below) + int(fraction) / 2**40
+    if kind == "date":
+        return (dt.date(1970, 1, 1) + dt.timedelta(days=code)).isoformat()
     return bool(code) if kind == "boolean" else code
 
 
@@ -452,11 +435,21 @@ def _by_unit(query: q.Query, rows: list[Row]) -> dict[Cell, dict[Any, list[Row]]
         ):
             continue
         by_unit.setdefault(unit, {}).setdefault(group, []).append(row)
-        marks[unit, group] = _md5(unit, *cells)
+        marks[unit, group] = _md5(unit[1], *_cell(group, listed))
     for unit, by_group in by_unit.items():
         chosen = sorted(by_group, key=lambda group: marks[unit, group])
         by_unit[unit] = {group: by_group[group] for group in chosen[: query.contribution.groups]}
     return by_unit
+
+
+def _cell(group: tuple[Any, ...], listed: list[list[Any] | None]) -> list[Any]:
+    """What a cell is to the engine: the number of its declared codes, then the private ones."""
+    number, declared = 0, False
+    for code, values in zip(group, listed, strict=True):
+        if values is not None:
+            number, declared = number * len(values) + values.index(code), True
+    private = [code for code, values in zip(group, listed, strict=True) if values is None]
+    return [number, *private] if declared else private
 
 
 def _declared(value: Any, kind: str) -> Cell:
@@ -470,7 +463,9 @@ def _groups(query: q.Query, by_unit: dict[Cell, dict[Any, list[Row]]]) -> list[A
     seen = {group for by_group in by_unit.values() for group in by_group}
     return sorted(
         seen,
-        key=lambda group: [(c is not None, c if isinstance(c, int) else 0, str(c)) for c in group],
+        key=lambda group: [
+            (c is None, c if isinstance(c, int) else 0, str(c).encode().hex()) for c in group
+        ],
     )
 
 
@@ -516,7 +511,12 @@ def _total(values: list[int], most: int) -> int:
 def _different(measure: m.Distinct, unit: Cell, rows: list[Row]) -> list[Any]:
     cells = {evaluate(measure.operand, row) for row in rows}
     codes = {_code(cell): cell for cell in cells if cell[1] is not None}
-    return sorted(codes, key=lambda code: _md5(unit, codes[code]))[: measure.rows]
+    return sorted(codes, key=lambda code: _md5(unit[1], _printed(codes[code])))[: measure.rows]
+
+
+def _printed(cell: Cell) -> Any:
+    kind, value = cell
+    return value.isoformat() if kind == "date" else _code(cell)
 
 
 def _thinned(values: list[int], most: int) -> list[int]:

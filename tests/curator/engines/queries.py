@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from quaestor.curator.kernel.measures import Distinct, Histogram, Measure, Rows, Total, Units
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -20,7 +21,6 @@ from quaestor.curator.language.expressions import (
     Member,
     Not,
 )
-from quaestor.curator.measures import Distinct, Histogram, Measure, Rows, Total, Units
 from quaestor.curator.query import (
     Contribution,
     Filtered,
@@ -210,7 +210,6 @@ WORDS: dict[str, tuple[Expression, Kind]] = {
     "boolean to text": (Cast(SMOKER, "text"), "text"),
     "date to text": (Cast(DAY, "text"), "text"),
     "integers": (CODE, "integer"),
-    "reals": (TEMP, "real"),
     "booleans": (SMOKER, "boolean"),
     "dates": (DAY, "date"),
     "months": (call("first_of_month", DAY), "date"),
@@ -277,7 +276,6 @@ CASES: dict[str, Case_] = {
         asked("visits", key(WARD, "text", private=True), key(SMOKER, "boolean", *_YES)),
         _ALL,
     ),
-    "private units": (asked("visits", key(Column("patient"), "integer", private=True)), _PLAIN),
     "filtered": (asked(_SICK, _WARDS, unit="patient"), _ALL),
     "filtered away": (
         asked(Filtered(_VISITS, Comparison("=", AGE, integer(1))), _WARDS, unit="patient"),
@@ -317,15 +315,6 @@ CASES: dict[str, Case_] = {
         (total(Column("half")), Units()),
     ),
     "joined with a public table": (asked(_WITH_WARD, unit="patient"), _BOSS),
-    "joined, one row a key": (
-        asked(
-            Join(_VISITS, Scan("wards"), ((WARD, Column("ward_name")),), "left", unique=True),
-            key(Column("boss"), "text", "x", "y", None),
-            unit="patient",
-            most=1000,
-        ),
-        (*_BOSS, Distinct(operand=Column("level"), rows=5)),
-    ),
     "left join": (
         asked(
             Join(_VISITS, Scan("wards"), ((WARD, Column("ward_name")),), "left"),
@@ -366,7 +355,6 @@ CASES: dict[str, Case_] = {
             Units(),
             Rows(rows=1),
             total(Column("x")),
-            Distinct(operand=Column("x"), rows=1),
             Histogram(operand=Column("x"), low=0, high=4, step=0.25, rows=1),
         ),
     ),
@@ -384,7 +372,7 @@ CASES: dict[str, Case_] = {
     ),
     "distinct values of every kind": (
         asked("visits", _WARDS),
-        tuple(Distinct(operand=one, rows=2) for one in (WARD, AGE, TEMP, SMOKER, DAY)),
+        tuple(Distinct(operand=one, rows=2) for one in (WARD, AGE, SMOKER, DAY)),
     ),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.kernel.measures import Distinct, Histogram, Rows, Total, Units
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -19,14 +20,13 @@ from quaestor.curator.language.expressions import (
     Member,
     Not,
 )
-from quaestor.curator.measures import Distinct, Histogram, Rows, Total, Units
 from quaestor.curator.query import Contribution, Filtered, Key, Projected, Query, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.expressions import Expression
-    from quaestor.curator.measures import Measure
 
 __all__ = ["random_measures", "random_query"]
 
@@ -173,6 +173,9 @@ def _key(writer: _Writer) -> Key:
         number = writer.write("number", 1)
         rounded = Call("floor", (number,)) if kind == "integer" else Cast(number, "real")
         values: Any = (-1, 0, 27, 41, None)
+        if kind == "real":  # private ones are refused
+            reals = (-1.0, 0.0, 27.0, 41.0, None)
+            return Key(name="k", expression=rounded, kind=kind, values=reals)
         return Key(name="k", expression=rounded, kind=kind, values=draw.choice((None, values)))
     values = {"text": ("north", "", "Z", None), "boolean": (True, False), "date": _DAYS}[kind]
     expression = writer.write(kind, 1)
@@ -192,8 +195,12 @@ def random_measures(seed: int, count: int) -> tuple[Measure, ...]:
             Total(operand=number, low=-(2**20), high=2**20, step=step, rows=rows),
             Rows(rows=rows, operand=writer.write(draw.choice(("boolean", "text", "date")))),
         ]
+    kind = draw.choice(("text", "number", "date"))
+    different = writer.write(kind, 1)
+    if kind == "number":
+        different = Call("floor", (different,))
     measures += [
-        Distinct(operand=writer.write(draw.choice(("text", "number", "date")), 1), rows=2),
+        Distinct(operand=different, rows=2),
         Histogram(operand=writer.write("number", 2), low=-50, high=200, step=0.5, rows=2),
     ]
     return tuple(dict.fromkeys(measures))

@@ -11,6 +11,7 @@ import pytest
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
 from quaestor.curator.engines import engine_for, tables_of
+from quaestor.curator.kernel.measures import Measure, Rows, Units
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -20,9 +21,9 @@ from quaestor.curator.language.expressions import (
     Constant,
     Keyed,
 )
-from quaestor.curator.measures import Measure, Rows, Units
 from quaestor.curator.query import Filtered, Join, Projected, Relation, Scan
 from quaestor.errors import EngineFailed, InvalidParameter, SourceUnavailable
+from tests.curator.engines.answers import measured, measurement_of, statements
 from tests.curator.engines.data import CATALOG, COLUMNS, catalog_on
 from tests.curator.engines.queries import asked, key, total
 
@@ -65,7 +66,7 @@ def test_whatever_goes_wrong_in_the_engine_looks_the_same(tmp_path: Path) -> Non
     engine = engine_for(_catalog(source), ["secrets"])
     query = asked("secrets", unit="id")
     with pytest.raises(EngineFailed) as failure:
-        engine.measure(query, [Units(), Rows(rows=1, operand=Column("name"))])
+        measured(engine, query, [Units(), Rows(rows=1, operand=Column("name"))])
     error = failure.value
     assert str(error) == str(EngineFailed())
     assert error.__context__ is None
@@ -88,17 +89,17 @@ def test_postgres_answers_again_after_it_failed(postgres_address: str) -> None:
         engine = engine_for(_catalog(source), ["secrets"])
         query, measures = asked("secrets", unit="id"), [Rows(rows=1, operand=Column("name"))]
         with pytest.raises(EngineFailed) as failure:
-            engine.measure(query, measures)
+            measured(engine, query, measures)
         assert failure.value.__context__ is None
         connection.execute("UPDATE numbers SET name = '1'")
-        assert engine.measure(query, measures).units == [1]
+        assert measured(engine, query, measures).units == [1]
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE pid <> pg_backend_pid() AND query LIKE '%secrets%'"
         )
         with pytest.raises(EngineFailed):
-            engine.measure(query, measures)
-        assert engine.measure(query, measures).units == [1]
+            measured(engine, query, measures)
+        assert measured(engine, query, measures).units == [1]
         engine.close()
         connection.execute("DROP VIEW secrets; DROP TABLE numbers")
     del os.environ["QUAESTOR_TEST_FAILING"]
@@ -107,7 +108,7 @@ def test_postgres_answers_again_after_it_failed(postgres_address: str) -> None:
 def test_postgres_is_only_read(postgres_engine: Engine) -> None:
     import psycopg
 
-    connection = postgres_engine.connection  # type: ignore[attr-defined]
+    connection = postgres_engine.connection
     with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         connection.rows("CREATE TABLE mine (x integer)")
 
@@ -115,15 +116,15 @@ def test_postgres_is_only_read(postgres_engine: Engine) -> None:
 def test_duckdb_files_are_only_read(duckdb_engine: Engine) -> None:
     import duckdb
 
-    duckdb_engine.check(asked("visits"), [Units()])
-    connection = duckdb_engine.connection  # type: ignore[attr-defined]
+    statements(duckdb_engine, asked("visits"), [Units()])
+    connection = duckdb_engine.connection
     with pytest.raises(duckdb.InvalidInputException, match="read-only"):
         connection.rows("DELETE FROM attached0.main.visits")
 
 
 def test_measures_do_not_show_themselves(duckdb_engine: Engine) -> None:
-    found = duckdb_engine.measure(asked("visits"), [Units()])
-    assert repr(found) == str(found) == "Measured(private)"
+    found = measured(duckdb_engine, asked("visits"), [Units()])
+    assert repr(found) == str(found) == "Exact(private)"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_what_cannot_be_reached_is_named_without_passwords(
     monkeypatch.setenv("QUAESTOR_TEST_BAD", "postgresql://me:hunter2@127.0.0.1:1/none")
     catalog = replace(_catalog(source), folder=str(tmp_path))
     with pytest.raises(SourceUnavailable, match=says) as failure:
-        engine_for(catalog, ["secrets"]).check(asked("secrets", unit="id"), [Units()])
+        statements(engine_for(catalog, ["secrets"]), asked("secrets", unit="id"), [Units()])
     assert "hunter2" not in str(failure.value)
     assert failure.value.__context__ is None
     assert failure.value.fields()["table"] == "secrets"
@@ -159,18 +160,20 @@ def test_tables_that_are_not_what_the_catalog_says_are_refused(tmp_path: Path) -
         "CREATE TABLE secrets AS SELECT 1.5 AS id, [1] AS name, 2.5::DOUBLE AS half",
     )
     query = asked("secrets", key(Column("name"), "text", private=True), unit="id")
-    with pytest.raises(SourceUnavailable, match="'id' is declared integer, but holds decimal"):
-        engine_for(_catalog(source), ["secrets"]).check(query, [Units()])
+    with pytest.raises(SourceUnavailable, match="'id' is declared integer, but holds DECIMAL"):
+        statements(engine_for(_catalog(source), ["secrets"]), query, [Units()])
     gone = replace(source, table="gone")
     with pytest.raises(SourceUnavailable, match="has no table gone"):
-        engine_for(_catalog(gone), ["secrets"]).check(query, [Units()])
+        statements(engine_for(_catalog(gone), ["secrets"]), query, [Units()])
     other = _duckdb(tmp_path / "c.duckdb", "CREATE TABLE secrets AS SELECT 1 AS id, [1] AS name")
     for kind in ("text", "real", "boolean", "date"):
-        with pytest.raises(SourceUnavailable, match=f"'name' is declared {kind}, but holds array"):
-            engine_for(_catalog(other, kind), ["secrets"]).check(query, [Units()])
+        with pytest.raises(
+            SourceUnavailable, match=f"'name' is declared {kind}, but holds INTEGER"
+        ):
+            statements(engine_for(_catalog(other, kind), ["secrets"]), query, [Units()])
     bare = _duckdb(tmp_path / "d.duckdb", "CREATE TABLE secrets AS SELECT 1 AS id")
     with pytest.raises(SourceUnavailable, match="it has no column 'name'"):
-        engine_for(_catalog(bare), ["secrets"]).check(query, [Units()])
+        statements(engine_for(_catalog(bare), ["secrets"]), query, [Units()])
 
 
 def test_tables_in_two_places_cannot_be_joined() -> None:
@@ -209,9 +212,9 @@ _AGE, _NOTE, _DAY = Column("age"), Column("note"), Column("day")
         (Call("sqrt", (_AGE, _AGE)), "as many as sqrt takes"),
         (Call("sqrt", (_NOTE,)), "a number here"),
         (Call("upper", (_AGE,)), "a text here"),
-        (Call("year", (_AGE,)), "given a date"),
-        (Call("dow", (_AGE,)), "given a date"),
-        (Call("first_of_month", (_AGE,)), "given a date"),
+        (Call("year", (_AGE,)), "a date here"),
+        (Call("dow", (_AGE,)), "a date here"),
+        (Call("first_of_month", (_AGE,)), "a date here"),
         (Call("least", (_NOTE, _NOTE)), "numbers or dates"),
         (Call("round", (_AGE, _AGE)), "whole number of digits"),
         (Call("substring", (_NOTE, _AGE)), "written out"),
@@ -229,7 +232,7 @@ def test_what_cannot_be_computed_is_refused_before_any_row_is_read(
     expression: Expression, says: str, duckdb_engine: Engine
 ) -> None:
     with pytest.raises(InvalidParameter, match=says):
-        duckdb_engine.check(asked("visits"), [Rows(rows=1, operand=expression)])
+        statements(duckdb_engine, asked("visits"), [Rows(rows=1, operand=expression)])
 
 
 class Stranger(Measure):
@@ -244,14 +247,14 @@ class Stranger(Measure):
 def test_conditions_relations_and_measures_have_to_be_such(duckdb_engine: Engine) -> None:
     filtered = asked(Filtered(Scan("visits"), _AGE), unit="patient")
     with pytest.raises(InvalidParameter, match="true or false"):
-        duckdb_engine.check(filtered, [Units()])
+        statements(duckdb_engine, filtered, [Units()])
     with pytest.raises(InvalidParameter, match="a relation"):
-        duckdb_engine.check(asked(Relation(), unit="patient"), [Units()])
+        statements(duckdb_engine, asked(Relation(), unit="patient"), [Units()])
     with pytest.raises(InvalidParameter, match="a measure"):
-        duckdb_engine.check(asked("visits"), [Stranger()])
+        statements(duckdb_engine, asked("visits"), [Stranger()])
     twice = Join(Scan("visits"), Scan("visits"), ((_AGE, _AGE),), "inner")
     with pytest.raises(InvalidParameter, match="without common names"):
-        duckdb_engine.check(asked(twice, unit="patient"), [Units()])
+        statements(duckdb_engine, asked(twice, unit="patient"), [Units()])
 
 
 def test_expressions_that_explode_are_refused_in_no_time(duckdb_engine: Engine) -> None:
@@ -259,13 +262,13 @@ def test_expressions_that_explode_are_refused_in_no_time(duckdb_engine: Engine) 
     for _ in range(50):
         exploding = Call("exp", (exploding,))
     with pytest.raises(InvalidParameter, match="less deeply"):
-        duckdb_engine.check(asked("visits"), [total(exploding)])
+        statements(duckdb_engine, asked("visits"), [total(exploding)])
     relation: Relation = Scan("visits")
     for _ in range(40):
         square = Arithmetic("*", Column("temp"), Column("temp"))
         relation = Projected(relation, (("patient", Column("patient")), ("temp", square)))
     with pytest.raises(InvalidParameter, match="less deeply"):
-        duckdb_engine.check(asked(relation, unit="patient"), [total(Column("temp"))])
+        statements(duckdb_engine, asked(relation, unit="patient"), [total(Column("temp"))])
 
 
 def _deep(operator: str, depth: int) -> Expression:
@@ -285,9 +288,9 @@ def test_deep_expressions_are_answered_in_no_time_on_every_engine(
     kinds = [("+", 40), ("*", 6), ("/", 5), ("%", 40), ("sqrt", 7), ("ln", 7), ("abs", 40)]
     measures = [total(_deep(operator, depth)) for operator, depth in kinds]
     start = time.monotonic()
-    one = duckdb_engine.measure(asked("visits"), measures)
-    assert one.values == postgres_engine.measure(asked("visits"), measures).values
-    assert one.values == spark_engine.measure(asked("visits"), measures).values
+    one = measured(duckdb_engine, asked("visits"), measures)
+    assert one.values == measured(postgres_engine, asked("visits"), measures).values
+    assert one.values == measured(spark_engine, asked("visits"), measures).values
     assert time.monotonic() - start < 60
 
 
@@ -296,19 +299,16 @@ def test_nested_too_deeply_is_a_refusal_too(duckdb_engine: Engine) -> None:
     for _ in range(5_000):
         deep = Call("abs", (deep,))
     with pytest.raises(InvalidParameter, match="nest"):
-        duckdb_engine.check(asked("visits"), [total(deep)])
+        duckdb_engine.prepare(measurement_of(asked("visits"), total(deep)))
 
 
 def test_a_plan_is_made_once(duckdb_engine: Engine) -> None:
     query = asked("visits", key(_NOTE, "text", private=True))
-    duckdb_engine.check(query, [Units()])
-    plans = duckdb_engine._plans  # type: ignore[attr-defined]
-    first = plans[query, (Units(),)]
-    duckdb_engine.measure(query, [Units()])
-    assert plans[query, (Units(),)] is first
+    first = duckdb_engine.prepare(measurement_of(query, Units()))
+    assert duckdb_engine.prepare(measurement_of(query, Units())) is first
 
 
 def test_every_table_of_the_clinic_can_be_opened(parquet_folder: Path) -> None:
     engine = engine_for(catalog_on(Source(engine="duckdb"), parquet_folder), COLUMNS)
-    assert engine.measure(asked("visits"), [Units()]).units[0] > 20
+    assert measured(engine, asked("visits"), [Units()]).units[0] > 20
     engine.close()

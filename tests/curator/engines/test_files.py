@@ -9,9 +9,10 @@ import pytest
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
 from quaestor.curator.engines import engine_for
+from quaestor.curator.kernel.measures import Distinct, Rows, Total, Units
 from quaestor.curator.language.expressions import Column
-from quaestor.curator.measures import Distinct, Rows, Total, Units
 from quaestor.errors import SourceUnavailable
+from tests.curator.engines.answers import measured, statements
 from tests.curator.engines.queries import asked, key
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _engine(source: Source, folder: Path) -> Engine:
 
 
 def _values(engine: Engine) -> list[Any]:
-    found = engine.measure(asked("people", unit="id", most=5), _MEASURES)
+    found = measured(engine, asked("people", unit="id", most=5), _MEASURES)
     return [found.values[one][0] for one in _MEASURES]
 
 
@@ -88,8 +89,8 @@ def test_tables_of_one_name_in_two_catalogs_are_told_apart_on_spark(
     engines = [_engine(source, csv_folder), _engine(source, csv_folder / "alone")]
     query = asked("people", unit="id", most=5)
     for engine in engines:
-        engine.check(query, [Units()])
-    assert [engine.measure(query, [Units()]).units for engine in engines] == [[3], [1]]
+        statements(engine, query, [Units()])
+    assert [measured(engine, query, [Units()]).units for engine in engines] == [[3], [1]]
 
 
 def test_tabulators_and_compression_are_told_by_the_name(tmp_path: Path) -> None:
@@ -112,18 +113,18 @@ def test_files_without_a_header_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("", encoding="utf-8")
     engine = _engine(Source(engine="duckdb", files="a.csv"), tmp_path)
     with pytest.raises(SourceUnavailable, match="names no columns"):
-        engine.check(asked("people", unit="id"), [Units()])
+        statements(engine, asked("people", unit="id"), [Units()])
 
 
 def test_files_that_are_no_parquet_are_refused_without_a_word_of_them(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_text("Jane Doe", encoding="utf-8")
     engine = _engine(Source(engine="duckdb", files="a.parquet"), tmp_path)
     with pytest.raises(SourceUnavailable, match=r"a\.parquet cannot be read") as failure:
-        engine.check(asked("people", unit="id"), [Units()])
+        statements(engine, asked("people", unit="id"), [Units()])
     assert failure.value.__context__ is None
 
 
 def test_columns_are_found_whatever_their_case(csv_folder: Path) -> None:
     engine = _engine(Source(engine="duckdb", files="*.csv"), csv_folder)
     query = asked("people", key(Column("Name"), "text", "é", None), unit="id")
-    assert engine.measure(query, [Units()]).units == [1, 1]
+    assert measured(engine, query, [Units()]).units == [1, 1]

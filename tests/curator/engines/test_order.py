@@ -26,7 +26,6 @@ _NAMES = (
     "two declared keys",
     "private and declared",
     "thinned histograms",
-    "joined, one row a key",
     "distinct values of every kind",
     "units that are texts",
 )

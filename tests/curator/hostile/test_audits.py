@@ -15,16 +15,19 @@ import pytest
 
 from quaestor.audit import LowestBits, Vectorised, assert_private, audit
 from quaestor.curator import Curator
+from quaestor.curator.kernel.figures import drawn
 from quaestor.curator.query import Contribution
 from quaestor.curator.questions import Budget, plan, price
-from quaestor.curator.releasing.release import release
+from quaestor.curator.releasing.release import answer_of
+from tests.curator.engines.answers import measured as measured_by
 from tests.curator.hospital import write_hospital
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from quaestor.curator.engines.base import Engine, Measured
+    from quaestor.curator.engines import Engine
+    from quaestor.curator.kernel.figures import Exact
     from quaestor.curator.query import Query
     from quaestor.curator.questions import Priced
 
@@ -48,14 +51,18 @@ class Clinic:
     """A question with its price, and its exact measures on both tables: private."""
 
     asked: Priced
-    measured: tuple[Measured, Measured]
+    measured: tuple[Exact, Exact]
 
     def target(self) -> Vectorised:
         """Given 0 or 1, the table: as many answers as are wanted, all their figures in a row."""
         return Vectorised(lambda which, runs: np.array([self._one(which) for _ in range(runs)]))
 
     def _one(self, which: int) -> list[float]:
-        answer = release(self.asked.query, self.asked.offer, self.measured[which])
+        answer = answer_of(
+            self.asked.query,
+            self.asked.offer,
+            drawn(self.asked.offer.measurement, self.measured[which]),
+        )
         if self.asked.query.top is None and len(self.asked.query.keys) == 1:
             shown = {row["k"]: row for row in answer.rows()}
             names = self.asked.query.keys[0].values or ("Rome", "Ulm")
@@ -84,8 +91,10 @@ def clinic(tmp_path: Path) -> Callable[..., Clinic]:
                 query = plan(sql, curator.catalog, rows=rows, groups=groups)
                 asked = price(query, budget, curator.catalog, delta=1e-6, sql=sql)
                 engine = curator._checked(asked)
-                measure = engine.measure if bounding else _Careless(engine).measure
-                measured.append(measure(query, asked.offer.measures))
+                if bounding:
+                    measured.append(engine.prepare(asked.offer.measurement).exact())
+                else:
+                    measured.append(_careless(engine, query, asked.offer.measurement.measures))
         without, with_target = measured
         return Clinic(asked=asked, measured=(without, with_target))
 
@@ -100,18 +109,12 @@ def _fill(folder: Path, table: Visits) -> None:
     parquet.write_table(pa.table({n: list(v) for n, v in columns}), folder / "visits.parquet")
 
 
-class _Careless:
-    """An engine that lets everybody contribute without end, whatever was asked of it."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-
-    def measure(self, query: Query, measures: Sequence[Any]) -> Measured:
-        """What the engine measures, for more than anybody has."""
-        endless = replace(query, contribution=Contribution(rows=1000, groups=1000))
-        asked = {replace(measure, rows=1000): measure for measure in measures}
-        found = self.engine.measure(endless, list(asked))
-        return replace(found, values={asked[m]: found.values[m] for m in found.values})
+def _careless(engine: Engine, query: Query, measures: Sequence[Any]) -> Exact:
+    """What the engine measures if everybody contributes without end, whatever was asked of it."""
+    endless = replace(query, contribution=Contribution(rows=1000, groups=1000))
+    asked = {replace(measure, rows=1000): measure for measure in measures}
+    found = measured_by(engine, endless, list(asked))
+    return replace(found, values={asked[m]: found.values[m] for m in found.values})
 
 
 WHOLE = "SELECT {} AS n FROM visits"

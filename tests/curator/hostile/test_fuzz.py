@@ -12,7 +12,7 @@ import pytest
 from quaestor.curator import Curator
 from quaestor.curator import answering as curator_answering
 from quaestor.curator.catalog.model import AccountPlan
-from quaestor.curator.releasing.release import release
+from quaestor.curator.releasing.release import answer_of
 from quaestor.errors import QuaestorError
 from tests.curator.sql.grammar import Grammar
 from tests.curator.sql.hospital import CATALOG, TABLES, create, random_rows
@@ -31,7 +31,7 @@ class Released:
     """The one door through which figures leave: it counts who goes through."""
 
     def __init__(self) -> None:
-        self.through = release
+        self.through = answer_of
         self.answers: list[Answer] = []
 
     def __call__(self, *arguments: Any, **named: Any) -> Answer:
@@ -85,7 +85,7 @@ def test_every_statement_is_refused_or_answered_with_noise_and_an_entry(
 ) -> None:
     account = curator.open_account("all")
     released = Released()
-    monkeypatch.setattr(curator_answering, "release", released)
+    monkeypatch.setattr(curator_answering, "answer_of", released)
     grammar = Grammar(random.Random(20_261_117))
     kinds = [grammar.statement] * 6 + [grammar.broken] * 3 + [grammar.noise]
     found: Counter[str] = Counter()

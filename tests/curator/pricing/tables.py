@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.kernel import figures
+from quaestor.curator.kernel.measures import Distinct, Histogram, Measure, Rows, Total, Units
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import Aggregated, Column, Keyed
-from quaestor.curator.measures import Distinct, Histogram, Measure, Rows, Total, Units
 from quaestor.curator.query import (
     Aggregate,
     Contribution,
@@ -19,14 +20,16 @@ from quaestor.curator.query import (
     Scan,
     TopGroups,
 )
+from quaestor.curator.releasing.release import answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from quaestor.curator.answers.answer import Answer
     from quaestor.curator.language.expressions import Value
     from quaestor.curator.pricing.offers import Offer
 
-__all__ = ["Exact", "X", "aggregate", "constant", "exact", "query"]
+__all__ = ["Exact", "X", "aggregate", "constant", "exact", "query", "release"]
 
 X = Column("x")
 
@@ -39,6 +42,26 @@ class Exact:
     values: dict[Measure, list[int]]
     units: list[int]
     histograms: dict[Histogram, list[dict[int, int]]] = field(default_factory=dict)
+
+
+def release(asked: Query, offered: Offer, table: Exact) -> Answer:
+    """The answer of the kernel to exact figures; groups that are left out have nobody in them."""
+    private = any(key.values is None for key in asked.keys)
+    groups = table.groups
+    if not private:
+        groups = list(product(*(key.values or () for key in asked.keys)))
+    found = {group: at for at, group in enumerate(table.groups)}
+    places = [found.get(group) for group in groups]
+
+    def column(values: Sequence[Any], empty: Any) -> list[Any]:
+        return [empty if at is None else values[at] for at in places]
+
+    held: dict[Measure, list[Any]] = {m: column(v, 0) for m, v in table.values.items()}
+    held |= {m: column(v, {}) for m, v in table.histograms.items()}
+    exact = figures.Exact(
+        groups=groups if private else None, units=column(table.units, 0), values=held
+    )
+    return answer_of(asked, offered, figures.drawn(offered.measurement, exact))
 
 
 def aggregate(function: Any, **bounds: Any) -> Aggregate:
@@ -80,7 +103,7 @@ def constant(offer: Offer, groups: int, numbers: Mapping[type[Measure], int]) ->
     """The same exact numbers in every group: as many draws of one as one likes."""
     return Exact(
         groups=[(group,) for group in range(groups)],
-        values={m: [numbers.get(type(m), 0)] * groups for m in offer.measures},
+        values={m: [numbers.get(type(m), 0)] * groups for m in offer.measuring.measures},
         units=[numbers.get(Units, 1)] * groups,
     )
 

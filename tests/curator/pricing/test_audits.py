@@ -14,12 +14,11 @@ import pytest
 
 from quaestor import compose
 from quaestor.audit import Vectorised, assert_private, audit
-from quaestor.curator.measures import Histogram, Rows, Total, Units
-from quaestor.curator.pricing.draws import NoisyMeasure
+from quaestor.curator.kernel.draws import NoisyMeasure
+from quaestor.curator.kernel.measures import Histogram, Rows, Total, Units
 from quaestor.curator.pricing.offers import Offer, offer
-from quaestor.curator.releasing.release import release
 from quaestor.mechanisms import Geometric
-from tests.curator.pricing.tables import Exact, aggregate, constant, query
+from tests.curator.pricing.tables import Exact, aggregate, constant, query, release
 
 if TYPE_CHECKING:
     from quaestor.curator.query import Aggregate
@@ -35,7 +34,7 @@ def figures(aggregates: tuple[Aggregate, ...], offered: Offer, **of: Any) -> Vec
         private = of.get("private", False)
         asked = query(*aggregates, keys=None if private else range(runs))
         if isinstance(numbers, dict) and Histogram in numbers:
-            [histogram] = offered.measures
+            [histogram] = offered.measuring.measures
             table = Exact(
                 [(g,) for g in range(runs)],
                 {},
@@ -92,7 +91,7 @@ def test_quantiles_keep_within_what_they_cost() -> None:
 def test_the_choice_of_the_largest_groups_keeps_within_what_it_costs() -> None:
     asked = query(COUNT, keys=range(4), top=2, groups=2)
     offered = offer(asked, epsilon=1.0)
-    [measure] = offered.measures
+    [measure] = offered.measuring.measures
 
     def run(counts: list[int]) -> list[float]:
         table = Exact([(g,) for g in range(4)], {measure: counts}, counts)
@@ -110,7 +109,10 @@ def test_noise_of_half_the_size_is_found_out(aggregates: tuple[Aggregate, ...]) 
     assert isinstance(draw, NoisyMeasure)
     assert isinstance(draw.mechanism, Geometric)
     half = Geometric(scale=draw.mechanism.scale / 2, sensitivity=draw.mechanism.sensitivity)
-    wrong = replace(offered, draws=(replace(draw, mechanism=half),))
+    wrong = replace(
+        offered,
+        measurement=replace(offered.measurement, draws=(replace(draw, mechanism=half),)),
+    )
     neighbours = ({Rows: 20, Total: 0}, {Rows: 21, Total: 10})
     report = audit(
         figures(aggregates, wrong),

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from quaestor.curator.kernel.measures import Distinct, Histogram, Rows, Total, Units
 from quaestor.curator.language.expressions import Arithmetic, Constant
-from quaestor.curator.measures import Distinct, Histogram, Rows, Total, Units
 from quaestor.curator.pricing.centring import MOST_STEPS, centred, squared, stepped
 from quaestor.curator.pricing.measuring import combinations_of, measures_of, spread_of
 from quaestor.curator.pricing.offers import offer
-from quaestor.curator.releasing.release import release
 from quaestor.errors import InvalidParameter
-from tests.curator.pricing.tables import X, aggregate, exact, query
+from tests.curator.pricing.tables import X, aggregate, exact, query, release
 
 if TYPE_CHECKING:
     from quaestor.curator.query import Aggregate
@@ -128,7 +127,7 @@ def test_with_hardly_any_noise_answers_are_those_of_the_definitions(noise: str) 
         asked = query(*(aggregate(name, **bounds) for name in functions))
         terms: dict[str, Any] = {noise: 1e4}
         offered = offer(asked, **terms)
-        [row] = release(asked, offered, exact(asked, offered.measures, table)).rows()
+        [row] = release(asked, offered, exact(asked, offered.measuring.measures, table)).rows()
         truth = {
             "count": 420,
             "units": 420,

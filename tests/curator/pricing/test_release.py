@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from mpmath import exp, mpf
 
+from quaestor.curator.kernel.measures import Rows, Total, Units
 from quaestor.curator.language.expressions import Aggregated, Arithmetic
-from quaestor.curator.measures import Rows, Total, Units
 from quaestor.curator.pricing.offers import offer
 from quaestor.curator.query import Output
-from quaestor.curator.releasing.release import release
-from tests.curator.pricing.tables import Exact, aggregate, constant, exact, query
+from tests.curator.pricing.tables import Exact, aggregate, constant, exact, query, release
 from tests.mechanisms.laws import chi_square, discrete_gaussian, discrete_laplace, normalised
 from tests.mechanisms.sources import seed
 
@@ -119,7 +118,7 @@ def test_quantiles_are_chosen_by_rank_in_each_group(monkeypatch: pytest.MonkeyPa
     groups, rows, epsilon = 6000, 2, 1.5
     asked = query(aggregate("quantile", high=8.0, probability=0.25), keys=range(groups), rows=rows)
     offered = offer(asked, epsilon=epsilon)
-    [histogram] = offered.measures
+    [histogram] = offered.measuring.measures
     counts = {1: 4, 2: 1, 6: 5}
     data = [1] * 4 + [2] + [6] * 5
     answer = release(
@@ -150,7 +149,7 @@ def test_the_largest_groups_are_chosen_in_proportion_to_their_weights(
     asked = query(aggregate("count"), keys=range(4), top=1)
     offered = offer(asked, epsilon=1.0)
     epsilon = offered.choice.mechanism.epsilon  # type: ignore[union-attr]
-    [measure] = offered.measures
+    [measure] = offered.measuring.measures
     table = Exact([(g,) for g in range(4)], {measure: scores}, scores)
     drawn = [release(asked, offered, table).column("k").values[0] for _ in range(4000)]
     for factor in FACTORS:
@@ -178,7 +177,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
     asked = query(*(aggregate(name, **bounds) for name in names), keys=range(groups))
     asked = query(*asked.aggregates, keys=range(groups), outputs=(*asked.outputs, share), rows=1)
     offered = offer(asked, **terms)
-    one = exact(query(*asked.aggregates, keys=[0]), offered.measures, table)
+    one = exact(query(*asked.aggregates, keys=[0]), offered.measuring.measures, table)
     everywhere = Exact(
         [(g,) for g in range(groups)],
         {measure: values * groups for measure, values in one.values.items()},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.kernel.measures import Rows
 from quaestor.curator.language.expressions import (
     Aggregated,
     Arithmetic,
@@ -12,10 +13,8 @@ from quaestor.curator.language.expressions import (
     Constant,
     Keyed,
 )
-from quaestor.curator.measures import Rows
 from quaestor.curator.pricing.offers import offer
-from quaestor.curator.releasing.release import release
-from tests.curator.pricing.tables import Exact, aggregate, constant, exact, query
+from tests.curator.pricing.tables import Exact, aggregate, constant, exact, query, release
 from tests.mechanisms.sources import seed
 
 if TYPE_CHECKING:
@@ -29,13 +28,14 @@ def test_declared_groups_are_all_there_whatever_the_data() -> None:
     asked = query(aggregate("count"), aggregate("mean"), aggregate("quantile"), keys=(3, 1, 2))
     offered = offer(asked, epsilon=1.0)
     for table in ([], [{"u": 1, "k": 2, "x": 5}], [{"u": 1, "k": 9, "x": 5}]):
-        answer = release(asked, offered, exact(asked, offered.measures, table))
+        answer = release(asked, offered, exact(asked, offered.measuring.measures, table))
         assert answer.column("k").values == (3, 1, 2)
         assert [column.kind for column in answer.columns] == ["integer", "integer", "real", "real"]
-    rows, total, histogram = (offered.measures[i] for i in (0, 1, 3))
+    rows, total, histogram = (offered.measuring.measures[i] for i in (0, 1, 3))
     left_out = Exact(
         [(2,)],
-        {measure: [50] for measure in offered.measures if measure is not histogram} | {rows: [500]},
+        {measure: [50] for measure in offered.measuring.measures if measure is not histogram}
+        | {rows: [500]},
         [5],
         {histogram: [{4: 9}]},  # type: ignore[dict-item]
     )
@@ -86,7 +86,9 @@ def test_the_best_groups_come_in_the_order_of_their_released_figures(
     for keys in (range(30), None):
         asked = query(aggregate("count"), keys=keys, top=5)
         offered = offer(asked, epsilon=1.0, delta=1e-6)
-        table = Exact([(g,) for g in range(30)], dict.fromkeys(offered.measures, scores), scores)
+        table = Exact(
+            [(g,) for g in range(30)], dict.fromkeys(offered.measuring.measures, scores), scores
+        )
         answer = release(asked, offered, table)
         assert len(answer) == 5
         counts = answer.column("a0").values
@@ -108,7 +110,9 @@ def test_the_same_is_drawn_whatever_the_data(monkeypatch: pytest.MonkeyPatch) ->
     answers = []
     for extra in (0, 1):
         seed(monkeypatch, 99)
-        values = {m: [100 + extra * m.sensitivity, 100, 100, 100] for m in offered.measures}
+        values = {
+            m: [100 + extra * m.sensitivity, 100, 100, 100] for m in offered.measuring.measures
+        }
         table = Exact([(g,) for g in range(4)], values, [100] * 4)
         answers.append(release(asked, offered, table))
     one, other = answers

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.accounting.releases import Repeated
-from quaestor.curator.pricing.choices import NoisyQuantile, NoisyTop, NoisyUnits
-from quaestor.curator.pricing.draws import Draw, NoisyMeasure
+from quaestor.curator.kernel.draws import Draw, NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.pricing.measuring import measures_of
 from quaestor.curator.pricing.offers import offer
 from quaestor.curator.pricing.parts import parts_of

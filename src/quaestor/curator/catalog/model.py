@@ -68,6 +68,8 @@ class Table:
     contribution: Contribution | None = None
     dataset: str | None = None
     """The dataset whose account pays; tables of one dataset share their units."""
+    total_rows: int | None = None
+    """How many rows of one unit count at all. None: rows times groups, where tables are joined."""
 
     @property
     def private(self) -> bool:

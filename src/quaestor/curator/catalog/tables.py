@@ -19,8 +19,9 @@ __all__ = ["MOST_GROUPS", "MOST_ROWS", "read_tables"]
 
 MOST_ROWS = 10**6
 MOST_GROUPS = 10**6
-_PRIVATE = ("unit", "rows", "groups", "dataset")
+_PRIVATE = ("unit", "rows", "groups", "total_rows", "dataset")
 _ROWS = "write  rows = 20  if 20 rows of one person are to count in a group of an answer, at most"
+_TOTAL = "write  total_rows = 100  if only 100 rows of one person are to count at all"
 _GROUPS = "write  groups = 5  if one person is to count in 5 groups of an answer, at most"
 _HEADER = "write  [tables.visits]  and what belongs to the table below it"
 
@@ -62,6 +63,7 @@ def _table(section: Section, name: str) -> Table:
         columns=columns,
         unit=_unit(section, columns),
         contribution=_contribution(section),
+        total_rows=section.whole("total_rows", largest=MOST_ROWS, remedy=_TOTAL),
         dataset=section.text("dataset", remedy='write  dataset = "clinic"') or name,
     )
 

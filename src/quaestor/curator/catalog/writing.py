@@ -120,6 +120,8 @@ def table_to_toml(table: Table) -> str:
     if table.contribution is not None:
         lines.append(f"rows = {table.contribution.rows}")
         lines.append(f"groups = {table.contribution.groups}")
+    if table.total_rows is not None:
+        lines.append(f"total_rows = {table.total_rows}")
     if table.dataset is not None and table.dataset != table.name:
         lines.append(f"dataset = {_text(table.dataset)}")
     lines.extend(["", f"[tables.{_key(table.name)}.columns]"])

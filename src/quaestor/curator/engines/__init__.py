@@ -1,8 +1,8 @@
-"""Engines: where private tables live, and where their exact measures are computed."""
+"""Engines: where private tables live, and how each is reached."""
 
 from __future__ import annotations
 
-from quaestor.curator.engines.base import Engine, Measured
+from quaestor.curator.engines.engine import Engine
 from quaestor.curator.engines.opening import engine_for, tables_of
 
-__all__ = ["Engine", "Measured", "engine_for", "tables_of"]
+__all__ = ["Engine", "engine_for", "tables_of"]

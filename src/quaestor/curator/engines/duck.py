@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.engines.dialects import Dialect
 from quaestor.curator.engines.files import found, header, kind_of, pattern_of
+from quaestor.curator.kernel.relations import Base
+from quaestor.curator.scalars.dialects import DUCKDB
 from quaestor.errors import MissingExtra, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -17,16 +18,15 @@ __all__ = ["DuckConnection"]
 class DuckConnection:
     """A DuckDB in memory, to which the files of the catalog are attached."""
 
-    dialect = Dialect("duckdb")
+    dialect = DUCKDB
 
     def __init__(self, catalog: Catalog) -> None:
         try:
-            import duckdb as _  # noqa: F401 (ibis would say only that it has no such backend)
-            import ibis
+            import duckdb
         except ImportError:
-            raise MissingExtra("ibis", extra="curator", purpose="asking DuckDB") from None
+            raise MissingExtra("duckdb", extra="curator", purpose="asking DuckDB") from None
         self._catalog = catalog
-        self._backend = ibis.duckdb.connect()
+        self._connection = duckdb.connect()
         self._attached: dict[str, str] = {}
         self._views: list[str] = []
         for setting in (  # for cursors too, which do not inherit what is set for one connection
@@ -34,9 +34,9 @@ class DuckConnection:
             "SET GLOBAL ieee_floating_point_ops = false",  # what is divided by zero is NULL
             "SET GLOBAL autoinstall_known_extensions = false",
         ):
-            self._backend.raw_sql(setting)
+            self._connection.execute(setting)
 
-    def table(self, table: Table) -> Any:
+    def base(self, table: Table) -> Base:
         """A table of an attached file, or a view of Parquet or CSV files."""
         if table.source.table is None:
             return self._files(table)
@@ -45,26 +45,28 @@ class DuckConnection:
         database = self._attach(table)
         *schema, name = table.source.table.split(".")
         try:
-            return self._backend.table(name, database=(database, schema[-1] if schema else "main"))
+            return self._described(
+                ".".join(map(DUCKDB.name_of, (database, schema[-1] if schema else "main", name)))
+            )
         except Exception:  # noqa: BLE001 (what kind of error it is depends on the version)
             missing = SourceUnavailable(
                 table.name, f"{table.source.connection} has no table {table.source.table}"
             )
         raise missing
 
-    def compiled(self, table: Any) -> str:
-        """The SQL of an ibis table."""
-        return str(self._backend.compile(table))
+    def _described(self, name: str) -> Base:
+        columns = self._connection.execute(f"DESCRIBE {name}").fetchall()
+        return Base(sql=name, types={column[0]: column[1] for column in columns})
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement, on a cursor of its own."""
-        with self._backend.con.cursor() as cursor:
+        with self._connection.cursor() as cursor:
             cursor.execute("SET enable_progress_bar = false")
             return list(cursor.execute(sql).fetchall())
 
     def close(self) -> None:
         """Let go of the files."""
-        self._backend.disconnect()
+        self._connection.close()
 
     def _attach(self, table: Table) -> str:
         from pathlib import Path
@@ -75,7 +77,7 @@ class DuckConnection:
             if not Path(path).is_file():
                 raise SourceUnavailable(table.name, f"there is no file {table.source.connection}")
             try:
-                self._backend.raw_sql(f"ATTACH {_quoted(path)} AS {name} (READ_ONLY)")
+                self._connection.execute(f"ATTACH {_quoted(path)} AS {name} (READ_ONLY)")
             except Exception:  # noqa: BLE001 (as above)
                 name = ""
             if not name:
@@ -86,7 +88,7 @@ class DuckConnection:
             self._attached[path] = name
         return self._attached[path]
 
-    def _files(self, table: Table) -> Any:
+    def _files(self, table: Table) -> Base:
         pattern, kind = pattern_of(self._catalog, table), kind_of(table)
         paths = [pattern] if "://" in pattern else found(table, pattern)
         files = "[" + ", ".join(_quoted(path) for path in paths) + "]"
@@ -106,8 +108,8 @@ class DuckConnection:
         name = f"files{len(self._views)}"
         self._views.append(name)
         try:
-            self._backend.raw_sql(f"CREATE VIEW {name} AS SELECT * FROM {rows}")  # noqa: S608 (quoted)
-            return self._backend.table(name)
+            self._connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {rows}")  # noqa: S608 (quoted)
+            return self._described(name)
         except Exception:  # noqa: BLE001 (as above)
             unreadable = SourceUnavailable(table.name, f"{table.source.files} cannot be read")
         raise unreadable

@@ -1,29 +1,28 @@
-"""The engine: plans, runs, and tells nobody what the database said."""
+"""The engine: prepares measurements on one connection, and tells nobody what the database said."""
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from quaestor.curator.engines.gathering import gathered
-from quaestor.curator.engines.planning import Planner, Step
+from quaestor.curator.kernel.figures import prepare
+from quaestor.curator.language.expressions import Column
 from quaestor.errors import EngineFailed, InvalidParameter, QuaestorError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
 
     from quaestor.curator.catalog.model import Catalog, Table
-    from quaestor.curator.engines.base import Measured
-    from quaestor.curator.engines.dialects import Dialect
-    from quaestor.curator.measures import Measure
-    from quaestor.curator.query import Query
+    from quaestor.curator.kernel.figures import Prepared
+    from quaestor.curator.kernel.measurement import Measurement
+    from quaestor.curator.kernel.relations import Base
+    from quaestor.curator.scalars.dialects import Dialect
 
-__all__ = ["Connection", "IbisEngine"]
+__all__ = ["Connection", "Engine"]
 
-_PLANS_KEPT = 256
+_PREPARED_KEPT = 256
 _T = TypeVar("_T")
 
 
@@ -32,11 +31,8 @@ class Connection(Protocol):
 
     dialect: Dialect
 
-    def table(self, table: Table) -> Any:
-        """A table of the catalog as an ibis table."""
-
-    def compiled(self, table: Any) -> str:
-        """The SQL of an ibis table."""
+    def base(self, table: Table) -> Base:
+        """A table of the catalog, where it lives."""
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
@@ -45,84 +41,79 @@ class Connection(Protocol):
         """Let go."""
 
 
-class _Depth:
-    """Room for expressions that are nested as deeply as the language allows, one plan at a time.
+class _Quiet:
+    """A connection whose failures all look the same."""
 
-    Writing SQL takes some twenty calls a level, and Python gives up at a thousand.
-    """
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self.dialect = connection, connection.dialect
+        self._bases: dict[str, Base] = {}
 
-    def __init__(self) -> None:
-        self._lock, self._before = threading.Lock(), 0
+    def base(self, table: Table) -> Base:
+        if table.name not in self._bases:
+            self._bases[table.name] = _quietly(lambda: self._connection.base(table))
+        return self._bases[table.name]
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        self._before = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(self._before, 4_000))
-
-    def __exit__(self, *_error: object) -> None:
-        sys.setrecursionlimit(self._before)
-        self._lock.release()
-
-
-_DEPTH = _Depth()
-Plan = list[tuple[Step, str]]
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return _quietly(lambda: self._connection.rows(sql))
 
 
 @dataclass(slots=True, kw_only=True)
-class IbisEngine:
-    """An engine that is reached through ibis."""
+class Engine:
+    """Where the tables of a question live."""
 
     catalog: Catalog
     connection: Connection
-    _tables: dict[str, Any] = field(default_factory=dict, repr=False)
-    _plans: OrderedDict[Any, Plan] = field(default_factory=OrderedDict, repr=False)
+    _quiet: _Quiet = field(init=False, repr=False)
+    _prepared: OrderedDict[Measurement, Prepared] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def check(self, query: Query, measures: Sequence[Measure]) -> None:
-        """Plan the query, and keep the plan for :meth:`measure`; no row is read."""
-        self._plan(query, tuple(measures))
+    def __post_init__(self) -> None:
+        """Hide what the database says."""
+        self._quiet = _Quiet(self.connection)
 
-    def measure(self, query: Query, measures: Sequence[Measure]) -> Measured:
-        """Run the query; every failure looks the same."""
-        plan = self._plan(query, tuple(measures))
-        return _quietly(
-            lambda: gathered(query, [(step, self.connection.rows(sql)) for step, sql in plan])
-        )
+    def prepare(self, measurement: Measurement) -> Prepared:
+        """Write a measurement's statements, and keep them; no private row is read.
+
+        Raises:
+            EngineFailed: whatever went wrong; the error says nothing of it.
+        """
+        with self._lock:
+            return _quietly(lambda: self._remembered(measurement))
 
     def close(self) -> None:
         """Let go of the connection."""
         self.connection.close()
 
-    def _plan(self, query: Query, measures: tuple[Measure, ...]) -> Plan:
-        with self._lock:
-            return _quietly(lambda: self._remembered(query, measures))
-
-    def _remembered(self, query: Query, measures: tuple[Measure, ...]) -> Plan:
+    def _remembered(self, measurement: Measurement) -> Prepared:
         try:
-            plan = self._plans.get((query, measures))
-            if plan is None:
-                plan = self._planned(query, measures)
-                self._plans[query, measures] = plan
-                if len(self._plans) > _PLANS_KEPT:
-                    self._plans.popitem(last=False)
+            prepared = self._prepared.get(measurement)
+            if prepared is None:
+                prepared = prepare(
+                    measurement,
+                    table=self.catalog.table,
+                    wanted=frozenset(_names(measurement)),
+                    database=self._quiet,
+                )
+                self._prepared[measurement] = prepared
+                if len(self._prepared) > _PREPARED_KEPT:
+                    self._prepared.popitem(last=False)
         except RecursionError:
             raise InvalidParameter(
                 "expression", "one that is nested too deeply", "simpler: nest less"
             ) from None
-        return plan
+        return prepared
 
-    def _planned(self, query: Query, measures: tuple[Measure, ...]) -> Plan:
-        planner = Planner(
-            catalog=self.catalog, opened=self._opened, dialect=self.connection.dialect
-        )
-        with _DEPTH:
-            steps = planner.plan(query, measures)
-            return [(step, self.connection.compiled(step.table)) for step in steps]
 
-    def _opened(self, table: Table) -> Any:
-        if table.name not in self._tables:
-            self._tables[table.name] = self.connection.table(table)
-        return self._tables[table.name]
+def _names(part: Any) -> Iterator[str]:
+    """The names of all columns that are mentioned anywhere."""
+    if isinstance(part, Column):
+        yield part.name
+    elif is_dataclass(part):
+        for each in fields(part):
+            yield from _names(getattr(part, each.name))
+    elif isinstance(part, tuple):
+        for one in part:
+            yield from _names(one)
 
 
 def _quietly(action: Callable[[], _T]) -> _T:

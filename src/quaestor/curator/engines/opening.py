@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.curator.engines.engine import IbisEngine
-from quaestor.curator.query import Filtered, Join, Projected, Scan
+from quaestor.curator.engines.engine import Engine
+from quaestor.curator.query import Filtered, Join, Projected, Scan, Union
 from quaestor.errors import InvalidParameter, SourceUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from quaestor.curator.catalog.model import Catalog, Table
-    from quaestor.curator.engines.base import Engine
     from quaestor.curator.engines.engine import Connection
     from quaestor.curator.query import Relation
 
@@ -36,7 +35,7 @@ def engine_for(catalog: Catalog, tables: Iterable[str]) -> Engine:
                 f"it does not live where {first.name} does: tables that are joined must be in "
                 "one engine; copy the public one there",
             )
-    return IbisEngine(catalog=catalog, connection=_connection(catalog, first))
+    return Engine(catalog=catalog, connection=_connection(catalog, first))
 
 
 def tables_of(relation: Relation) -> Iterator[str]:
@@ -48,6 +47,9 @@ def tables_of(relation: Relation) -> Iterator[str]:
     elif isinstance(relation, Join):
         yield from tables_of(relation.left)
         yield from tables_of(relation.right)
+    elif isinstance(relation, Union):
+        for part in relation.parts:
+            yield from tables_of(part)
 
 
 def _declared(catalog: Catalog, name: str) -> Table:

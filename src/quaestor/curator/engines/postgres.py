@@ -7,7 +7,8 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.engines.dialects import Dialect
+from quaestor.curator.kernel.relations import Base
+from quaestor.curator.scalars.dialects import POSTGRES
 from quaestor.errors import MissingExtra, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -22,12 +23,18 @@ _SETTINGS = (
     "SET standard_conforming_strings = on",
     "SET client_min_messages = error",
 )
+_COLUMNS = (
+    "SELECT attname, CASE WHEN typtype = 'e' THEN 'user-defined enum' "
+    "ELSE format_type(CASE WHEN typtype = 'd' THEN typbasetype ELSE atttypid END, NULL) END "
+    "FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid "
+    "WHERE attrelid = '{0}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+)
 
 
 class PostgresConnection:
     """A connection that only reads; one statement at a time."""
 
-    dialect = Dialect("postgres")
+    dialect = POSTGRES
 
     def __init__(self, table: Table) -> None:
         variable = table.source.connection or ""
@@ -40,40 +47,37 @@ class PostgresConnection:
             )
         self._lock = threading.Lock()
         self._connected = partial(_connected, address, variable, table)
-        self._backend = self._connected()
+        self._connection = self._connected()
 
-    def table(self, table: Table) -> Any:
+    def base(self, table: Table) -> Base:
         """A table or view of the server."""
-        *schema, name = (table.source.table or "").split(".")
+        name = ".".join(map(POSTGRES.name_of, (table.source.table or "").split(".")[-2:]))
         try:
-            return self._backend.table(name, database=schema[-1] if schema else None)
+            types = {row[0]: row[1] for row in self.rows(_COLUMNS.format(name.replace("'", "''")))}
         except Exception:  # noqa: BLE001 (what kind of error it is depends on the version)
-            missing = SourceUnavailable(
+            types = {}
+        if not types:
+            raise SourceUnavailable(
                 table.name, f"the server has no table {table.source.table!r} to read"
             )
-        raise missing
-
-    def compiled(self, table: Any) -> str:
-        """The SQL of an ibis table."""
-        return str(self._backend.compile(table))
+        return Base(sql=name, types=types)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement; without parameters, so that percent signs are themselves."""
         with self._lock:
-            if self._backend.con.closed:
-                self._backend = self._connected()
-            with self._backend.con.cursor() as cursor:
+            if self._connection.closed:
+                self._connection = self._connected()
+            with self._connection.cursor() as cursor:
                 cursor.execute(sql)
                 return list(cursor.fetchall())
 
     def close(self) -> None:
         """Hang up."""
-        self._backend.disconnect()
+        self._connection.close()
 
 
 def _connected(address: str, variable: str, table: Table) -> Any:
     try:
-        import ibis
         import psycopg
     except ImportError:
         raise MissingExtra("psycopg", extra="postgres", purpose="asking PostgreSQL") from None
@@ -81,9 +85,10 @@ def _connected(address: str, variable: str, table: Table) -> Any:
         connection = psycopg.connect(address, autocommit=True)
         for setting in _SETTINGS:
             connection.execute(setting)
-        return ibis.postgres.from_connection(connection)
     except Exception:  # noqa: BLE001 (the message may repeat the address, and a password in it)
         failed = SourceUnavailable(
             table.name, f"no PostgreSQL server answers at the address in {variable}"
         )
+    else:
+        return connection
     raise failed

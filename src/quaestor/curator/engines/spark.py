@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from quaestor.curator.engines.dialects import Dialect
 from quaestor.curator.engines.files import between, kind_of, pattern_of
+from quaestor.curator.kernel.relations import Base
+from quaestor.curator.scalars.dialects import SPARK
 from quaestor.errors import MissingExtra, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -29,18 +30,15 @@ _SETTINGS = {
 class SparkConnection:
     """A Spark session; a process has one of a cluster at most."""
 
-    dialect = Dialect("spark")
+    dialect = SPARK
 
     def __init__(self, catalog: Catalog, table: Table) -> None:
         self._catalog = catalog
         self._session = _session(table)
-        import ibis
-
-        self._backend = ibis.pyspark.connect(self._session)
         for name, value in _SETTINGS.items():
             self._session.conf.set(name, value)
 
-    def table(self, table: Table) -> Any:
+    def base(self, table: Table) -> Base:
         """A table of Spark's catalog, or a view of Parquet or CSV files."""
         name = table.source.table
         try:
@@ -48,10 +46,12 @@ class SparkConnection:
                 pattern = pattern_of(self._catalog, table)
                 # The session is shared: another catalog may have a table of the same name.
                 name = f"quaestor_{uuid4().hex}"
-                self._read(table, pattern).createOrReplaceTempView(name)
-                return self._backend.table(name)
-            *schema, name = name.split(".")
-            return self._backend.table(name, database=tuple(schema) or None)
+                frame = self._read(table, pattern)
+                frame.createOrReplaceTempView(name)
+            else:
+                frame = self._session.table(name)
+            types = {each.name: each.dataType.simpleString() for each in frame.schema.fields}
+            return Base(sql=".".join(map(SPARK.name_of, name.split("."))), types=types)
         except SourceUnavailable:
             raise
         except Exception:  # noqa: BLE001 (what kind of error it is depends on the version)
@@ -59,10 +59,6 @@ class SparkConnection:
                 table.name, f"Spark cannot read {table.source.table or table.source.files}"
             )
         raise missing
-
-    def compiled(self, table: Any) -> str:
-        """The SQL of an ibis table."""
-        return str(self._backend.compile(table))
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
@@ -80,6 +76,7 @@ class SparkConnection:
             inferSchema=False,
             sep=between(table),
             escape='"',
+            multiLine=True,  # a quoted line break is part of its field, and no row of its own
             mode="PERMISSIVE",
         )
 

@@ -12,6 +12,7 @@ from quaestor.curator.analysis.casting import bounds_remedy
 from quaestor.curator.analysis.facts import Facts, default_step
 from quaestor.curator.analysis.kinds import article
 from quaestor.curator.analysis.possible import possible_values
+from quaestor.curator.kernel.measurement import code_of
 from quaestor.curator.language.expressions import Column, Constant, Expression
 from quaestor.curator.language.spelling import spell
 from quaestor.curator.query import Aggregate, Contribution, Key
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quaestor.curator.analysis.analysis import Analysis
+    from quaestor.curator.kernel.measurement import Code
+    from quaestor.curator.language.expressions import Kind, Value
     from quaestor.curator.planning.scoping import Frame
 
 __all__ = [
@@ -133,12 +136,32 @@ def plan_key(name: str, expression: Expression, analysis: Analysis) -> Key:
                 f"{spell(expression)} is a real number: no two rows need to agree on it",
                 remedy=f"make a histogram: GROUP BY FLOOR({spell(expression)})",
             )
+    note = ""
+    if values is not None:
+        values, note = _as_cells(spell(expression), values, facts.kind)
     if values == ():
         raise RefusedQuery(
             f"the condition leaves none of the declared values of {spell(expression)}",
             remedy="look at the values that the catalog declares, and at the condition",
         )
-    return Key(name=name, expression=expression, kind=facts.kind, values=values)
+    return Key(name=name, expression=expression, kind=facts.kind, values=values, note=note)
+
+
+def _as_cells(spelled: str, values: Sequence[Value], kind: Kind) -> tuple[tuple[Value, ...], str]:
+    """The values brought to the key's kind, one for each code, and a note on what was left out."""
+    found: dict[Code | None, Value] = {}
+    never: list[str] = []
+    for value in values:
+        try:
+            code = code_of(value, kind)
+        except ValueError:
+            never.append(repr(value))
+            continue
+        found.setdefault(code, code if kind == "integer" else value)
+    if not never:
+        return tuple(found.values()), ""
+    shown = ", ".join(never[:3]) + (", ..." if len(never) > 3 else "")
+    return tuple(found.values()), f"{spelled} is {article(kind)}: it is never {shown}"
 
 
 def key_facts(key: Key) -> Facts:

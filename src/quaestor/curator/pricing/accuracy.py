@@ -16,7 +16,7 @@ from quaestor.errors import InvalidParameter, TargetOutOfReach
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from quaestor.curator.measures import Measure
+    from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.pricing.measuring import Measuring
     from quaestor.curator.pricing.parts import Part
     from quaestor.curator.query import Query

@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quaestor.curator.measures import Distinct, Histogram, Rows, Total, Units
+from quaestor.curator.kernel.measurement import CellKey, Cells, code_of
+from quaestor.curator.kernel.measures import Chosen, Distinct, Histogram, Rows, Total, Units
 from quaestor.curator.pricing.centring import Stepped, centred, squared, stepped
-from quaestor.curator.pricing.recipes import Chosen, Deviation, Linear, Mean, Rank
+from quaestor.curator.pricing.recipes import Deviation, Linear, Mean, Rank
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.expressions import Expression
-    from quaestor.curator.measures import Measure
     from quaestor.curator.pricing.recipes import Recipe
     from quaestor.curator.query import Aggregate, Query
 
-__all__ = ["Measuring", "combinations_of", "measures_of", "spread_of"]
+__all__ = ["Measuring", "cells_of", "combinations_of", "measures_of", "spread_of"]
 
 _SHARED = {"mean", "variance", "stddev"}
 
@@ -60,6 +61,21 @@ def measures_of(query: Query) -> Measuring:
         for measure in recipe.measures:
             taken[measure.histogram if isinstance(measure, Chosen) else measure] = None
     return Measuring(measures=tuple(taken), recipes=recipes, selects=selects)
+
+
+def cells_of(query: Query) -> Cells:
+    """The cells of a query: the codes of declared keys, in their order."""
+    keys = tuple(
+        CellKey(
+            expression=key.expression,
+            kind=key.kind,
+            codes=None
+            if key.values is None
+            else tuple(code_of(value, key.kind) for value in key.values),
+        )
+        for key in query.keys
+    )
+    return Cells(keys=keys, groups=query.contribution.groups)
 
 
 def combinations_of(query: Query) -> int | None:

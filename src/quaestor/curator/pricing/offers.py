@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from quaestor.accounting.releases.base import check_real
+from quaestor.curator.kernel.draws import NoisyUnits
+from quaestor.curator.kernel.measurement import Measurement
 from quaestor.curator.language.expressions import Aggregated, Keyed
 from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
-from quaestor.curator.pricing.choices import NoisyUnits
-from quaestor.curator.pricing.measuring import Measuring, measures_of
+from quaestor.curator.pricing.measuring import Measuring, cells_of, measures_of
 from quaestor.curator.pricing.parts import Part, parts_of
 from quaestor.curator.pricing.recipes import Expected
 from quaestor.curator.pricing.splitting import shares
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.compose import Composition
     from quaestor.accounting.releases import Release
-    from quaestor.curator.measures import Measure
-    from quaestor.curator.pricing.draws import Draw
+    from quaestor.curator.kernel.draws import Draw
+    from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.pricing.splitting import Noise
     from quaestor.curator.query import Query
 
@@ -36,29 +37,30 @@ _LARGEST_BUDGET, _SMALLEST_BUDGET = 1e4, 1e-9
 class Offer:
     """Exactly what will be drawn for a query, what that costs, and how accurate it will be.
 
-    ``choice`` decides which groups are shown, if that is not public; ``draws`` are the figures.
+    ``measurement`` is what the kernel draws and charges for.
     ``expected`` has one entry for each output that is not a key, at ``confidence``.
     """
 
     measuring: Measuring
-    choice: Draw | None
-    draws: tuple[Draw, ...]
+    measurement: Measurement
     expected: tuple[Expected, ...]
     confidence: float
     noise: Noise
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
-        """What the engine is asked for."""
-        return self.measuring.measures
+    def choice(self) -> Draw | None:
+        """What decides which groups are shown, if that is not public."""
+        return self.measurement.choice
 
-    @cached_property
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """What is drawn of every group that is shown."""
+        return self.measurement.draws
+
+    @property
     def releases(self) -> tuple[Release, ...]:
-        """What will be released, as the ledger stores it; equal ones are counted together."""
-        counts: dict[Release, int] = {}
-        for draw in self._all:
-            counts[draw.one] = counts.get(draw.one, 0) + draw.count
-        return tuple(release * count for release, count in counts.items())
+        """What will be released, as the ledger stores it."""
+        return self.measurement.releases
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -102,7 +104,7 @@ class Offer:
 
     @property
     def _all(self) -> tuple[Draw, ...]:
-        return self.draws if self.choice is None else (self.choice, *self.draws)
+        return self.measurement.all_draws
 
 
 def offer(  # noqa: PLR0913  # the ways to say how much, and for what
@@ -138,24 +140,22 @@ def offer(  # noqa: PLR0913  # the ways to say how much, and for what
         budget = check_real(name, value, low=_SMALLEST_BUDGET, high=_LARGEST_BUDGET)
         budgets = _divided(parts, Fraction(budget), noise)
     drawn = [part.draw(each) for part, each in zip(parts, budgets, strict=True)]
-    choice = drawn[0] if parts[0].chooses else None
-    draws = tuple(drawn[1:] if parts[0].chooses else drawn)
+    chooses = parts[0].chooses
+    measurement = Measurement(
+        dataset=query.dataset,
+        rows=query.rows,
+        cells=cells_of(query),
+        choice=cast("Any", drawn[0] if chooses else None),
+        draws=cast("Any", tuple(drawn[1:] if chooses else drawn)),
+    )
     bare = Offer(
         measuring=measuring,
-        choice=choice,
-        draws=draws,
+        measurement=measurement,
         expected=(),
         confidence=confidence,
         noise=noise,
     )
-    return Offer(
-        measuring=measuring,
-        choice=choice,
-        draws=draws,
-        expected=_expected(query, bare),
-        confidence=confidence,
-        noise=noise,
-    )
+    return replace(bare, expected=_expected(query, bare))
 
 
 def _divided(parts: Sequence[Part], budget: Fraction, noise: Noise) -> list[Fraction]:

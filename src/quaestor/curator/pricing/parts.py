@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from quaestor.accounting import releases
-from quaestor.curator.measures import Distinct, Measure, Rows, Total, Units
-from quaestor.curator.pricing.choices import NoisyQuantile, NoisyTop, NoisyUnits
-from quaestor.curator.pricing.draws import NoisyMeasure
+from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.kernel.measures import Chosen, Measure, Units
 from quaestor.curator.pricing.measuring import combinations_of, spread_of
-from quaestor.curator.pricing.recipes import Chosen, Linear
+from quaestor.curator.pricing.recipes import Linear
 from quaestor.curator.pricing.rounding import few_digits_down, few_digits_up, float_below
 from quaestor.curator.pricing.splitting import (
     measure_weight,
@@ -32,7 +31,7 @@ from quaestor.mechanisms import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quaestor.curator.pricing.draws import Draw
+    from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.pricing.measuring import Measuring
     from quaestor.curator.pricing.splitting import Noise
     from quaestor.curator.query import Query, TopGroups
@@ -184,9 +183,7 @@ def _top(top: TopGroups, measuring: Measuring, noise: Noise) -> Part:
     if not isinstance(recipe, Linear) or len(recipe.terms) != 1:
         raise InvalidParameter("top", recipe.aggregate.function, "by a count or a sum")
     measure = recipe.measures[0]
-    grows = isinstance(measure, Rows | Units | Distinct) or (
-        isinstance(measure, Total) and measure.low >= 0
-    )
+    grows = measure.grows
     sensitivity = float(max(measure.sensitivity, 1))
 
     def drawn(epsilon: float) -> NoisyTop:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.expressions import Expression, Kind, Value
-    from quaestor.curator.measures import Measure
     from quaestor.curator.pricing.recipes import Estimates, Noised, Recipe
     from quaestor.curator.query import Output, Query
 

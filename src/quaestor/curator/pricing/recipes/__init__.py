@@ -6,10 +6,9 @@ from quaestor.curator.pricing.recipes.base import Estimates, Expected, Noised, R
 from quaestor.curator.pricing.recipes.deviation import Deviation
 from quaestor.curator.pricing.recipes.linear import Linear
 from quaestor.curator.pricing.recipes.mean import Mean
-from quaestor.curator.pricing.recipes.rank import Chosen, Rank
+from quaestor.curator.pricing.recipes.rank import Rank
 
 __all__ = [
-    "Chosen",
     "Deviation",
     "Estimates",
     "Expected",

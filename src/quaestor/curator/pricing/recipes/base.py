@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from quaestor.curator.measures import Measure
+    from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.query import Aggregate
 
 __all__ = ["Estimates", "Expected", "Noised", "Recipe", "Scatter", "approximate_reach"]

@@ -13,7 +13,7 @@ from quaestor.curator.pricing.recipes.base import Estimates, Expected, Recipe, a
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quaestor.curator.measures import Measure, Rows, Total
+    from quaestor.curator.kernel.measures import Measure, Rows, Total
     from quaestor.curator.pricing.recipes.base import Noised, Scatter
 
 __all__ = ["Deviation"]

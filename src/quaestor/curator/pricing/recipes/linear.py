@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from quaestor.curator.measures import Measure
+    from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.pricing.recipes.base import Noised, Scatter
 
 __all__ = ["Linear"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from quaestor.curator.measures import Measure, Rows, Total
+    from quaestor.curator.kernel.measures import Measure, Rows, Total
     from quaestor.curator.pricing.recipes.base import Noised, Scatter
 
 __all__ = ["Mean"]

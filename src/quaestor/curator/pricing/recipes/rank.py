@@ -7,28 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.curator.measures import Histogram, Measure
 from quaestor.curator.pricing.recipes.base import Estimates, Expected, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from quaestor.curator.kernel.measures import Chosen, Measure
     from quaestor.curator.pricing.recipes.base import Noised, Scatter
 
-__all__ = ["Chosen", "Rank"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen(Measure):
-    """One quantile of a histogram: what is drawn, where two quantiles share the histogram."""
-
-    histogram: Histogram
-    probability: float
-
-    @property
-    def sensitivity(self) -> int:
-        """How far one unit can move a rank."""
-        return self.histogram.sensitivity
+__all__ = ["Rank"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,403 @@
+"""What is drawn for a question: measures with noise, choices of groups, quantiles.
+
+A draw is the one object of which both the price (``one``, ``count``) and the noise come. It is
+checked, when it is made, that the noise is for at least the measure's sensitivity, which is what
+the statement clamps to.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quaestor.accounting import releases
+from quaestor.curator.kernel.losses import geometric_loss
+from quaestor.curator.kernel.measures import Chosen, Joint, Measure, Units
+from quaestor.errors import InvalidParameter
+from quaestor.mechanisms import (
+    CountedQuantile,
+    DiscreteGaussian,
+    Geometric,
+    PartitionSelection,
+    TopK,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from quaestor.accounting.releases import Release
+
+__all__ = ["Draw", "NoisyMeasure", "NoisyQuantile", "NoisyTop", "NoisyUnits"]
+
+_MOST_FIGURE = 2**61
+"""Exact sums are cut to this; a sum that large has no use, and noise cannot overflow it."""
+_MOST_SCORE = 2**52
+_MOST_COUNT = 2**36
+
+
+def _check(name: str, given: float, least: float) -> None:
+    if not given >= least:
+        raise InvalidParameter(name, given, f"at least {least}: less noise than one unit can move")
+
+
+class Draw(ABC):
+    """One part of what is drawn for a query."""
+
+    __slots__ = ()
+
+    measure: Measure
+
+    @property
+    @abstractmethod
+    def one(self) -> Release:
+        """One release of it, as the accountant knows it."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many such releases one unit can have a part in."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> Fraction | None:
+        """The pure epsilon of all of them together; None if there is none."""
+
+    @property
+    @abstractmethod
+    def rho(self) -> Fraction:
+        """The rho of zero-concentrated DP of all of them together (but for ``delta``)."""
+
+    @property
+    def delta(self) -> Fraction:
+        """The probability with which these do not hold."""
+        return Fraction(0)
+
+    @property
+    @abstractmethod
+    def standard_error(self) -> float:
+        """The standard deviation of the noise, in steps of the measure."""
+
+    @abstractmethod
+    def reach(self, confidence: float) -> float:
+        """How far what is released is off at most with this probability, in steps."""
+
+    @property
+    def heavy(self) -> bool:
+        """Whether the tails are those of Laplace."""
+        return True
+
+    @property
+    def certain(self) -> bool:
+        """Whether the reach holds for every figure that is shown."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyMeasure(Draw):
+    r"""A measure of every group, each with independent noise.
+
+    A unit is in at most ``spread`` of the groups and moves each by at most the mechanism's
+    sensitivity, so that all groups together are ``spread`` releases, in the product of as many
+    pairs at worst. (A smaller move of one number is no easier to see than a larger one: the noise
+    is log-concave, the best tests are half-lines, and their odds rise with the move.)
+
+    Totals of very many steps are rounded to the nearest multiple of ``grain`` first, upwards if
+    there are two; totals d apart are then at most :math:`\lceil d/g\rceil` multiples apart, which
+    is the mechanism's sensitivity. The rounding is of the total and not of rows: it is by half a
+    grain at most.
+    """
+
+    measure: Measure
+    mechanism: Geometric | DiscreteGaussian
+    spread: int
+    grain: int = 1
+
+    def __post_init__(self) -> None:
+        """Check that the noise is for what one unit can do."""
+        if type(self.mechanism) not in {Geometric, DiscreteGaussian}:
+            raise InvalidParameter("mechanism", self.mechanism, "geometric or Gaussian noise")
+        for name, value in (("spread", self.spread), ("grain", self.grain)):
+            if type(value) is not int or value < 1:
+                raise InvalidParameter(name, value, "a positive whole number")
+        parts = len(self.measure.totals) if isinstance(self.measure, Joint) else 1
+        if parts > 1 and self.grain > 1:
+            raise InvalidParameter("grain", self.grain, "1 for totals with a joint bound")
+        if parts > 1 and getattr(self.mechanism, "coordinates", parts) != parts:
+            raise InvalidParameter("coordinates", self.mechanism, f"{parts}, one a total")
+        _check(
+            "sensitivity", self.mechanism.sensitivity, -(-self.measure.sensitivity // self.grain)
+        )
+
+    @property
+    def one(self) -> Release:
+        """The noise on one group; on totals with a joint bound, that of all of them.
+
+        Of those, geometric noise is pure DP of the bound by the scale (the loss of independent
+        noise is the sum over totals of at most the move by the scale), and Gaussian noise is as
+        its mechanism says for so many coordinates.
+        """
+        if isinstance(self.mechanism, DiscreteGaussian):
+            return self.mechanism.loss
+        if isinstance(self.measure, Joint) and len(self.measure.totals) > 1:
+            each = Fraction(self.mechanism.sensitivity) / Fraction(self.mechanism.scale)
+            return releases.PureDP(epsilon=above(each))
+        return geometric_loss(self.mechanism)
+
+    @property
+    def count(self) -> int:
+        """The groups that a unit may be in."""
+        return self.spread
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The sensitivity by the scale, as the description has them; none for Gaussian noise."""
+        one = self.one
+        if isinstance(one, releases.PureDP):
+            return self.spread * Fraction(one.epsilon)
+        if isinstance(one, releases.Laplace | releases.Geometric):
+            return self.spread * Fraction(one.sensitivity) / Fraction(one.scale)
+        return None
+
+    @property
+    def rho(self) -> Fraction:
+        r""":math:`\Delta^2/2\sigma^2` [Canonne, Kamath, Steinke 2020], or half the squared epsilon.
+
+        The latter is [Bun, Steinke 2016, Proposition 1.4].
+        """
+        if isinstance(self.mechanism, DiscreteGaussian):
+            moved = Fraction(self.mechanism.sensitivity) / Fraction(self.mechanism.sigma)
+            return self.spread * moved**2 / 2
+        each = (self.epsilon or Fraction(0)) / self.spread
+        return self.spread * each**2 / 2
+
+    @property
+    def standard_error(self) -> float:
+        """That of the noise, and of rounding to a grain as if it was uniform."""
+        noise = _standard_error(self.mechanism) * self.grain
+        if self.grain == 1:
+            return noise
+        return float((noise**2 + self.grain**2 / 12) ** 0.5)
+
+    def reach(self, confidence: float) -> float:
+        """The exact quantile of the noise, and half a grain."""
+        steps = _reach(self.mechanism, confidence) * self.grain
+        return steps if self.grain == 1 else steps + self.grain / 2
+
+    @property
+    def heavy(self) -> bool:
+        """Geometric noise has the tails of Laplace."""
+        return isinstance(self.mechanism, Geometric)
+
+    def draw(self, values: Sequence[int]) -> NDArray[np.int64]:
+        """The values of all groups with noise, in steps; what is out of range is moved into it."""
+        exact = np.array([min(max(int(x), -_MOST_FIGURE), _MOST_FIGURE) for x in values], np.int64)
+        if not exact.size:
+            return exact
+        if self.grain == 1:
+            return self.mechanism.release(exact)
+        return self.mechanism.release((exact + self.grain // 2) // self.grain) * self.grain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyUnits(Draw):
+    """The choice of private groups: those whose noisy number of units reaches a threshold.
+
+    The noisy number is released with the group, and serves as the count of units too. Of a group
+    near the threshold it is one of those that happened to pass, and a little too large on average.
+    """
+
+    measure: Units
+    mechanism: PartitionSelection
+
+    def __post_init__(self) -> None:
+        """Check that units are what is counted."""
+        if type(self.measure) is not Units or type(self.mechanism) is not PartitionSelection:
+            raise InvalidParameter("choice", self.measure, "of groups by their units")
+
+    @property
+    def one(self) -> releases.ApproxDP:
+        """One group."""
+        loss = self.mechanism.loss
+        one = loss.release if isinstance(loss, releases.Repeated) else loss
+        assert isinstance(one, releases.ApproxDP)  # noqa: S101  # by its definition
+        return one
+
+    @property
+    def count(self) -> int:
+        """The groups that a unit may be in."""
+        return self.mechanism.contributions
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What holds but for delta."""
+        return self.count * Fraction(self.one.epsilon)
+
+    @property
+    def rho(self) -> Fraction:
+        r"""An :math:`(\varepsilon, \delta)` release is :math:`\varepsilon^2/2` but for delta.
+
+        [Bun, Steinke 2016, section 8: approximate concentrated DP, and Proposition 1.4]
+        """
+        return self.count * Fraction(self.one.epsilon) ** 2 / 2
+
+    @property
+    def delta(self) -> Fraction:
+        """The chance that groups of one unit alone are shown."""
+        return self.count * Fraction(self.one.delta)
+
+    @property
+    def certain(self) -> bool:
+        """Of groups near the threshold only those with large noise are shown."""
+        return False
+
+    @property
+    def standard_error(self) -> float:
+        """That of the noise, before the threshold."""
+        return self.mechanism.standard_error
+
+    def reach(self, confidence: float) -> float:
+        """That of the noise, before the threshold."""
+        return self.mechanism.interval(confidence=confidence).upper
+
+    def draw(self, units: Sequence[int]) -> dict[int, int]:
+        """The places of the groups that are shown, with their noisy numbers of units."""
+        counts = {at: min(n, _MOST_FIGURE) for at, n in enumerate(units) if n > 0}
+        return self.mechanism.release(counts)  # type: ignore[arg-type]  # a mapping of places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyTop(Draw):
+    """The choice of the largest groups, one after another by the exponential mechanism.
+
+    All scores together move by at most the sensitivity each when a unit comes, and none of them
+    falls if the mechanism is monotonic: so the number of groups that a unit is in does not matter.
+    """
+
+    measure: Measure
+    mechanism: TopK
+
+    def __post_init__(self) -> None:
+        """Check that the scores move by no more than they are chosen for."""
+        if type(self.mechanism) is not TopK or isinstance(self.measure, Joint):
+            raise InvalidParameter("choice", self.measure, "of groups by one measure")
+        _check("sensitivity", self.mechanism.sensitivity, self.measure.sensitivity)
+        if self.mechanism.monotonic and not self.measure.grows:
+            raise InvalidParameter("monotonic", self.measure, "a measure that only grows")
+
+    @property
+    def one(self) -> releases.ExponentialMechanism:
+        """One choice."""
+        return releases.ExponentialMechanism(
+            epsilon=self.mechanism.epsilon,
+            sensitivity=self.mechanism.sensitivity,
+            monotonic=self.mechanism.monotonic,
+        )
+
+    @property
+    def count(self) -> int:
+        """The groups that are chosen."""
+        return self.mechanism.count
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The bounded range of all choices, which they are pure DP with."""
+        return self.count * Fraction(self.one.range_epsilon)
+
+    @property
+    def rho(self) -> Fraction:
+        """An eighth of the squared range [Cesar, Rogers 2021]."""
+        return self.count * Fraction(self.one.range_epsilon) ** 2 / 8
+
+    @property
+    def standard_error(self) -> float:
+        """That of an exponential law of the mechanism's rate."""
+        return 2 * self.mechanism.sensitivity / self.mechanism.epsilon
+
+    def reach(self, confidence: float) -> float:
+        """How far a choice among two is behind; among more it may be more."""
+        return -self.mechanism.interval(confidence=confidence, candidates=2).lower
+
+    def draw(self, scores: Sequence[int]) -> list[int]:
+        """The places of the groups that are chosen, the first one first."""
+        held = [min(max(score, -_MOST_SCORE), _MOST_SCORE) for score in scores]
+        return [int(place) for place in self.mechanism.release(held)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyQuantile(Draw):
+    """A quantile of every group, by the exponential mechanism on ranks."""
+
+    measure: Chosen
+    mechanism: CountedQuantile
+    spread: int
+
+    def __post_init__(self) -> None:
+        """Check that the ranks move by no more than they are chosen for."""
+        if type(self.mechanism) is not CountedQuantile or type(self.measure) is not Chosen:
+            raise InvalidParameter("quantile", self.measure, "of a histogram")
+        _check("rows", self.mechanism.rows, self.measure.sensitivity)
+
+    @property
+    def one(self) -> releases.ExponentialMechanism:
+        """One group's quantile."""
+        loss = self.mechanism.loss
+        assert isinstance(loss, releases.ExponentialMechanism)  # noqa: S101  # by its definition
+        return loss
+
+    @property
+    def count(self) -> int:
+        """The groups that a unit may be in."""
+        return self.spread
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The bounded range of all of them, which they are pure DP with."""
+        return self.spread * Fraction(self.one.range_epsilon)
+
+    @property
+    def rho(self) -> Fraction:
+        """An eighth of the squared range [Cesar, Rogers 2021]."""
+        return self.spread * Fraction(self.one.range_epsilon) ** 2 / 8
+
+    @property
+    def standard_error(self) -> float:
+        """In ranks, for values that lie densely: that of a Laplace law of the mechanism's rate."""
+        return float(2 * 2**0.5 * self.one.sensitivity / self.mechanism.epsilon)
+
+    def reach(self, confidence: float) -> float:
+        """In ranks."""
+        return self.mechanism.interval(confidence=confidence).upper
+
+    def draw(self, histograms: Sequence[Mapping[int, int]]) -> NDArray[np.int64]:
+        """A value for every group; counts of values outside the domain do not count."""
+        low, high = self.mechanism.low, self.mechanism.high
+        drawn = [
+            self.mechanism.release(
+                {v: min(max(n, 0), _MOST_COUNT) for v, n in each.items() if low <= v <= high}
+            )
+            for each in histograms
+        ]
+        return np.array(drawn, np.int64)
+
+
+@lru_cache(maxsize=1024)
+def _reach(mechanism: Geometric | DiscreteGaussian, confidence: float) -> float:
+    return mechanism.interval(confidence=confidence).upper
+
+
+@lru_cache(maxsize=1024)
+def _standard_error(mechanism: Geometric | DiscreteGaussian) -> float:
+    return mechanism.standard_error
+
+
+def above(value: Fraction) -> float:
+    """The least float that is not below a fraction."""
+    nearest = float(value)
+    return nearest if nearest >= value else float(np.nextafter(nearest, np.inf))

@@ -1,0 +1,331 @@
+"""Relations: base tables read, capped, filtered, projected and joined, all of it written here.
+
+Rows are private or public. Private rows carry the unit in a column ``u`` of their own, which no
+expression can name. Two private relations are joined on it, always; what else is asked to agree
+comes in addition. Every other column is called ``c0``, ``c1``, ...: no name that an analyst wrote
+reaches the engine.
+
+Where private tables are joined, each is first cut to its ``total_rows`` a unit, chosen by the
+unit's own rows alone: by an MD5 of what they hold, and not by where they are stored. So the rows
+that a question can make of one unit are bounded, and known before it runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from quaestor.curator import query as q
+from quaestor.curator.kernel.reading import Mismatch, read, read_unit
+from quaestor.curator.scalars.scalar import SQL, Scalar, common
+from quaestor.curator.scalars.writer import Writer
+from quaestor.errors import InvalidParameter, RefusedQuery, SourceUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from quaestor.curator.catalog.model import Table
+
+__all__ = ["MOST_ROWS", "Base", "Database", "Relations", "Rows", "md5_of"]
+
+MOST_ROWS: Final = 250_000
+"""How many rows joins may make of one unit, or of one of its rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """A table where it lives: how the engine calls it, and the storage types of its columns."""
+
+    sql: str
+    types: Mapping[str, str]
+
+
+class Database(Protocol):
+    """What the kernel needs of an open connection."""
+
+    @property
+    def dialect(self) -> Any:
+        """The engine's dialect."""
+
+    def base(self, table: Table) -> Base:
+        """A table of the catalog, where it lives."""
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows on the engine: a SELECT of ``u`` (if they are private) and the columns."""
+
+    sql: str
+    columns: dict[str, Scalar]
+    unit: Scalar | None
+    dataset: str | None = None
+    most: int = 1
+    """How many rows come of one unit at most, or of one of its rows where nothing is capped."""
+
+    @property
+    def names(self) -> list[str]:
+        """What the columns are called on the engine."""
+        return ["u"] * (self.unit is not None) + [x.sql for x in self.columns.values()]
+
+
+def md5_of(sql: SQL, parts: list[str]) -> str:
+    """An MD5 of values, NULL among them, in hexadecimal digits that sort alike everywhere."""
+    texts = (f"COALESCE(CAST({part} AS {sql.dialect.text}) || ';', '-;')" for part in parts)
+    return sql.dialect.bytewise.format(f"md5({' || '.join(texts)})")
+
+
+def _named(columns: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The columns under the kernel's own names."""
+    # Sizes stay: PostgreSQL writes the columns of sub-queries out where they are used.
+    return {name: replace(x, sql=f"c{place}") for place, (name, x) in enumerate(columns.items())}
+
+
+def _listed(columns: Mapping[str, Scalar]) -> list[str]:
+    return [f"{x.sql} AS c{place}" for place, x in enumerate(columns.values())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relations:
+    """Writes relations. Of tables, only columns with ``wanted`` names are read, unless capped."""
+
+    table: Callable[[str], Table | None]
+    database: Database
+    wanted: AbstractSet[str]
+    capped: bool = False
+
+    @property
+    def sql(self) -> SQL:
+        """The engine's dialect."""
+        return SQL(self.database.dialect)
+
+    def rows(self, relation: q.Relation) -> Rows:
+        """The relation on the engine; every kind of relation is listed here, by exact type."""
+        way = _RELATIONS.get(type(relation))
+        if way is None:
+            raise InvalidParameter("relation", type(relation).__name__, "a relation")
+        return way(self, relation)
+
+    def private_tables(self, relation: q.Relation) -> int:
+        """How many private tables are multiplied with each other at most."""
+        match relation:
+            case q.Scan():
+                return int(self._declared(relation.table).private)
+            case q.Join():
+                return self.private_tables(relation.left) + self.private_tables(relation.right)
+            case q.Union():
+                return max(map(self.private_tables, relation.parts), default=0)
+            case q.Filtered() | q.Projected():
+                return self.private_tables(relation.rows)
+        raise InvalidParameter("relation", type(relation).__name__, "a relation")
+
+    def _declared(self, name: str) -> Table:
+        table = self.table(name)
+        if table is None:
+            raise InvalidParameter("table", name, "one that the catalog declares")
+        return table
+
+    def _scan(self, relation: q.Scan) -> Rows:
+        table = self._declared(relation.table)
+        base = self.database.base(table)
+        cap = self._cap(table)
+        there = {name.lower(): name for name in reversed(list(base.types))}
+        there.update({name: name for name in base.types})
+        unit, columns = None, {}
+        for facts in table.columns:
+            is_unit = facts.name == table.unit
+            if not (cap or is_unit or facts.name in self.wanted):
+                continue
+            name = there.get(facts.name) or there.get(facts.name.lower())
+            if name is None:
+                raise SourceUnavailable(table.name, f"it has no column {facts.name!r}")
+            stored = "t." + self.sql.dialect.name_of(name)
+            try:
+                if is_unit:
+                    unit = read_unit(facts, self.sql, stored, base.types[name])
+                if cap or facts.name in self.wanted:
+                    # Bounds of a unit do not make two people one, not even in a condition.
+                    free = replace(facts, low=None, high=None) if is_unit else facts
+                    value = read(free, self.sql, stored, base.types[name])
+                    columns[facts.name] = replace(value, unit=is_unit)
+            except Mismatch as problem:
+                raise SourceUnavailable(table.name, str(problem)) from None
+        if table.private and unit is None:
+            raise InvalidParameter("unit", table.unit, "a declared column of the table")
+        found = Rows(
+            sql=_select(_listed(columns), f"{base.sql} AS t", unit),
+            columns=_named(columns),
+            unit=None if unit is None else replace(unit, sql="u", size=1),
+            dataset=(table.dataset or table.name) if table.private else None,
+        )
+        return self._few(found, cap) if cap else found
+
+    def _cap(self, table: Table) -> int | None:
+        """How many rows of a unit are kept: where tables are joined, or the owner says so."""
+        if not table.private or not (self.capped or table.total_rows is not None):
+            return None
+        most = table.contribution or q.Contribution(rows=1, groups=1)
+        return table.total_rows or most.rows * most.groups
+
+    def _few(self, rows: Rows, cap: int) -> Rows:
+        """At most so many rows of each unit, by an order of what they hold."""
+        values = [x.sql for x in rows.columns.values()]
+        order = ", ".join([md5_of(self.sql, ["u", *values]), *values])
+        ranked = (
+            f"SELECT {', '.join(rows.names)}, "  # noqa: S608 (names of the kernel's own)
+            f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM ({rows.sql}) s"
+        )
+        kept = f"SELECT {', '.join(rows.names)} FROM ({ranked}) p WHERE place <= {int(cap)}"  # noqa: S608
+        return replace(rows, sql=kept, most=int(cap))
+
+    def _filtered(self, relation: q.Filtered) -> Rows:
+        below = self.rows(relation.rows)
+        condition = Writer(below.columns, self.sql).condition(relation.condition)
+        return replace(below, sql=f"SELECT * FROM ({below.sql}) t WHERE {condition.sql}")  # noqa: S608
+
+    def _projected(self, relation: q.Projected) -> Rows:
+        below = self.rows(relation.rows)
+        writer = Writer(below.columns, self.sql)
+        columns = {name: writer.scalar(expression) for name, expression in relation.columns}
+        if len(columns) < len(relation.columns):
+            raise InvalidParameter("columns", len(relation.columns), "of different names")
+        sql = _select(_listed(columns), f"({below.sql}) t", below.unit and _unit("u", below.unit))
+        return replace(below, sql=sql, columns=_named(columns))
+
+    def _join(self, relation: q.Join) -> Rows:
+        left, right = self.rows(relation.left), self.rows(relation.right)
+        if left.unit is None and right.unit is not None:
+            raise InvalidParameter("join", "a public with a private table", "the private one first")
+        if relation.how not in {"inner", "left"} or relation.unique or not relation.on:
+            raise InvalidParameter("join", relation.how, "inner or left, on columns")
+        theirs = right.columns
+        if relation.how == "left":  # where there is no partner the copy of the unit is NULL
+            theirs = {name: replace(x, unit=False) for name, x in theirs.items()}
+        both = {**left.columns, **theirs}
+        if len(both) < len(left.columns) + len(right.columns):
+            raise InvalidParameter("join", "common names", "of relations without common names")
+        agree, most = [], left.most
+        if left.unit is not None and right.unit is not None:
+            if left.dataset != right.dataset:
+                raise InvalidParameter("join", "two datasets", "of tables of one dataset")
+            agree.append(self._same_unit(_unit("l.u", left.unit), _unit("r.u", right.unit)))
+            most *= right.most
+        else:
+            most *= self._multiplicity(right, relation)
+        if most > MOST_ROWS:
+            raise RefusedQuery(
+                f"the joins can make {most:,} rows of one person, more than {MOST_ROWS:,}",
+                remedy="join fewer tables, or declare a smaller total_rows for them",
+            )
+        for a, b in relation.on:
+            x = Writer(left.columns, self.sql).scalar(a)
+            y = Writer(right.columns, self.sql).scalar(b)
+            if not (agree and x.unit and y.unit):  # the units agree already
+                agree.append(self._same(_unit(f"l.{x.sql}", x), _unit(f"r.{y.sql}", y)))
+        listed = [f"l.{x.sql}" for x in left.columns.values()]
+        listed += [f"r.{x.sql}" for x in right.columns.values()]
+        word = "LEFT JOIN" if relation.how == "left" else "JOIN"
+        source = f"({left.sql}) l {word} ({right.sql}) r ON {' AND '.join(agree)}"
+        return Rows(
+            sql=_select(
+                [f"{name} AS c{place}" for place, name in enumerate(listed)],
+                source,
+                left.unit and _unit("l.u", left.unit),
+            ),
+            columns=_named(both),
+            unit=left.unit,
+            dataset=left.dataset,
+            most=most,
+        )
+
+    def _same(self, x: Scalar, y: Scalar) -> str:
+        if not (x.whole and y.whole):
+            x, y = common(self.sql, (x, y))
+        return f"{x.sql} = {y.sql}"
+
+    def _same_unit(self, x: Scalar, y: Scalar) -> str:
+        if x.kind == y.kind:
+            return f"{x.sql} = {y.sql}"
+        return " = ".join(f"CAST({each.sql} AS {self.sql.dialect.text})" for each in (x, y))
+
+    def _multiplicity(self, right: Rows, relation: q.Join) -> int:
+        """How many public rows agree with one row at most; public tables may be looked at."""
+        writer = Writer(right.columns, self.sql)
+        keys = [writer.scalar(theirs).sql for _, theirs in relation.on]
+        there = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+        counted = (
+            f"SELECT COUNT(*) AS n FROM ({right.sql}) t WHERE {there} GROUP BY {', '.join(keys)}"  # noqa: S608
+        )
+        found = self.database.rows(f"SELECT MAX(n) FROM ({counted}) t")  # noqa: S608
+        return max(1, int(found[0][0] or 0))
+
+    def _union(self, relation: q.Union) -> Rows:
+        parts = [self.rows(part) for part in relation.parts]
+        if not parts:
+            raise InvalidParameter("union", 0, "of at least one relation")
+        first = parts[0]
+        for part in parts[1:]:
+            same = [(n, x.kind) for n, x in part.columns.items()] == [
+                (n, x.kind) for n, x in first.columns.items()
+            ]
+            if not same or (part.unit is None, part.dataset) != (first.unit is None, first.dataset):
+                raise InvalidParameter("union", "of others", "of relations of the same columns")
+        numbers = [
+            {
+                n: replace(x, sql=self.sql.number(x), whole=False, step=None)
+                if x.kind in {"integer", "real"}
+                else x
+                for n, x in part.columns.items()
+            }
+            for part in parts
+        ]
+        printed = any(part.unit is not None and part.unit.kind == "text" for part in parts)
+        selects = []
+        for part, columns in zip(parts, numbers, strict=True):
+            unit = part.unit and _unit("u", part.unit)
+            if unit and printed and unit.kind != "text":
+                text = f"CAST(u AS {self.sql.dialect.text})"
+                unit = Scalar(sql=self.sql.dialect.bytewise.format(text), kind="text")
+            selects.append(_select(_listed(columns), f"({part.sql}) t", unit))
+        merged = {
+            name: replace(
+                numbers[0][name],
+                low=min(columns[name].low for columns in numbers),
+                high=max(columns[name].high for columns in numbers),
+                grid=min(columns[name].grid for columns in numbers),
+                unit=False,
+            )
+            for name in first.columns
+        }
+        kind = Scalar(sql="u", kind="text") if printed else first.unit
+        return Rows(
+            sql=" UNION ALL ".join(selects),
+            columns=_named(merged),
+            unit=None if first.unit is None else kind,
+            dataset=first.dataset,
+            most=sum(part.most for part in parts),
+        )
+
+
+def _unit(sql: str, x: Scalar) -> Scalar:
+    return replace(x, sql=sql)
+
+
+def _select(listed: list[str], source: str, unit: Scalar | None) -> str:
+    """The columns of a source; of private rows, those that are about somebody."""
+    if unit is None:
+        return f"SELECT {', '.join(listed) or '1'} FROM {source}"  # noqa: S608
+    columns = ", ".join([f"{unit.sql} AS u", *listed])
+    return f"SELECT {columns} FROM {source} WHERE {unit.sql} IS NOT NULL"  # noqa: S608
+
+
+_RELATIONS: Final[dict[type, Callable[[Relations, Any], Rows]]] = {
+    q.Scan: Relations._scan,  # noqa: SLF001  # the list of all relations, and of nothing else
+    q.Filtered: Relations._filtered,  # noqa: SLF001
+    q.Projected: Relations._projected,  # noqa: SLF001
+    q.Join: Relations._join,  # noqa: SLF001
+    q.Union: Relations._union,  # noqa: SLF001
+}

@@ -1,0 +1,312 @@
+"""The outermost statements: the only place where what people have is added up.
+
+Rows are numbered by cell: declared codes become whole numbers by a join with a list, and what
+matches none is dropped. Then they are added up by unit and cell, each unit is kept in at most so
+many cells (those whose MD5 with the unit comes first), its contribution to each is clamped to
+constants of the measure, and only then are units added up. Nothing that one unit has changes what
+is kept of another.
+
+Private keys are codes instead of numbers: whole numbers, or bytes. They come back as hexadecimal
+digits, so that what the engine tells apart is told apart here, and nothing else is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from quaestor.curator.kernel.measures import (
+    Distinct,
+    Histogram,
+    Joint,
+    Measure,
+    Rows,
+    Total,
+    Units,
+)
+from quaestor.curator.kernel.relations import md5_of
+from quaestor.curator.scalars.writer import Writer
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor.curator.kernel import relations
+    from quaestor.curator.kernel.measurement import Cells, Code
+    from quaestor.curator.language.expressions import Expression
+    from quaestor.curator.scalars.scalar import SQL, Scalar
+
+__all__ = ["Statement", "statements_of"]
+
+_WORD: Final = 2**31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """SQL whose rows are: the cell (a number, or codes of private keys), then the figures.
+
+    Plain measures have one statement together, with the number of units first; a histogram has
+    one of its own (value, count), and so have different values (count).
+    """
+
+    sql: str
+    measures: tuple[Measure, ...]
+
+
+def statements_of(
+    rows: relations.Rows, cells: Cells, measures: Sequence[Measure], sql: SQL
+) -> list[Statement]:
+    """The first statement is of all plain measures together; each other measure has its own."""
+    if rows.unit is None:
+        raise InvalidParameter("rows", "public ones", "about somebody")
+    author = _Author(rows, cells, sql)
+    plain = tuple(m for m in measures if type(m) in {Units, Rows, Total, Joint})
+    made = [Statement(sql=author.plain(plain), measures=plain)]
+    for measure in measures:
+        if type(measure) is Distinct:
+            made.append(Statement(sql=author.distinct(measure), measures=(measure,)))
+        elif type(measure) is Histogram:
+            made.append(Statement(sql=author.histogram(measure), measures=(measure,)))
+        elif measure not in plain:
+            raise InvalidParameter("measure", type(measure).__name__, "a measure")
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Author:
+    """Writes the statements of one question."""
+
+    rows: relations.Rows
+    cells: Cells
+    sql: SQL
+
+    # From rows to rows with a cell
+
+    @property
+    def cell(self) -> list[str]:
+        """The columns that say which cell: its number, and the codes of private keys."""
+        numbered = any(key.codes is not None for key in self.cells.keys)
+        codes = [f"p{at}" for at, key in enumerate(self.cells.keys) if key.codes is None]
+        return ["g"] * numbered + codes
+
+    def _scalar(self, expression: Expression) -> Scalar:
+        return Writer(self.rows.columns, self.sql).scalar(expression)
+
+    def _code(self, at: int) -> str:
+        """The code of a key: what decides which cell a row is in."""
+        key = self.cells.keys[at]
+        x = self._scalar(key.expression)
+        if x.kind != key.kind:
+            raise InvalidParameter("key", f"a {x.kind}", f"a {key.kind}")
+        if x.kind == "integer":
+            whole = self.sql.rounded(x)
+            return whole.sql if whole.whole else f"CAST({whole.sql} AS BIGINT)"
+        if x.kind == "boolean":
+            return f"CAST(CAST({x.sql} AS INT) AS BIGINT)"
+        if x.kind == "date":
+            return f"CAST({self.sql.dialect.days.format(x.sql)} AS BIGINT)"
+        if x.kind == "real":
+            return f"({self.sql.number(x)} + {self.sql.real(0.0)})"  # there is one zero
+        return x.sql
+
+    def _numbered(self, operands: dict[str, str], clamped: dict[str, str]) -> str:
+        """Rows about somebody in some cell: ``u``, the cell, and the operands."""
+        keys = {f"k{at}": self._code(at) for at in range(len(self.cells.keys))}
+        listed = [f"{value} AS {name}" for name, value in {**keys, **operands}.items()]
+        raw = f"SELECT {', '.join(['u', *listed])} FROM ({self.rows.sql}) t"  # noqa: S608
+        joins, places, private, weight = "", [], [], 1
+        for at in reversed(range(len(self.cells.keys))):
+            key = self.cells.keys[at]
+            if key.codes is None:
+                private.append(f"r.k{at} AS p{at}")
+                continue
+            known = [
+                (self._literal(code), n) for n, code in enumerate(key.codes) if code is not None
+            ]
+            place = "NULL"
+            if known:
+                values = ", ".join(f"({code}, {n * weight})" for code, n in known)
+                joins += f" LEFT JOIN (VALUES {values}) AS v{at}(k, n) ON r.k{at} = v{at}.k"
+                place = f"v{at}.n"
+            if None in key.codes:
+                null = key.codes.index(None) * weight
+                place = f"CASE WHEN r.k{at} IS NULL THEN {null} ELSE {place} END"
+            places.append(place)
+            weight *= len(key.codes)
+        number = [f"{' + '.join(places)} AS g"] if places else []
+        wanted = [f"{value} AS {name}" for name, value in clamped.items()]
+        listed = ["u", *number, *reversed(private), *wanted]
+        there = ["u IS NOT NULL", *(["g IS NOT NULL"] if places else [])]
+        return (
+            f"SELECT * FROM (SELECT {', '.join(listed)} FROM ({raw}) r{joins}) c "  # noqa: S608
+            f"WHERE {' AND '.join(there)}"
+        )
+
+    def _literal(self, code: Code) -> str:
+        if isinstance(code, str):
+            return self.sql.text(code)
+        if isinstance(code, float):
+            return self.sql.real(code)
+        return f"CAST({code} AS BIGINT)"
+
+    def _steps(self, measure: Total | Histogram, name: str) -> tuple[str, str]:
+        """A number before, and in whole steps after, it was moved into the measure's bounds.
+
+        It is a column by then: moving a long expression into bounds would write it out twice.
+        """
+        x = self._scalar(measure.operand)
+        if x.kind not in {"integer", "real"}:
+            raise InvalidParameter("operand", f"a {x.kind}", "a number")
+        low, high, step = measure.low, measure.high, measure.step
+        short = max(abs(low), abs(high)) < _WORD
+        if x.step == step or (step == 1.0 and x.whole and x.step is None):
+            clip = self.sql.clip(f"r.{name}", str(low), str(high), bare=True)
+            return x.sql, f"CAST({clip} AS {'INT' if short else 'BIGINT'})"
+        first, last = self.sql.real(low * step), self.sql.real(high * step)
+        inside = self.sql.clip(f"r.{name}", first, last, bare=True)
+        steps = self.sql.integer(f"{inside} / {self.sql.real(step)}", 32 if short else 64)
+        return self.sql.number(x), steps
+
+    # From rows to one row a unit and cell
+
+    def _kept(self, by_unit: str, columns: list[str]) -> str:
+        """Of each unit's cells, those that count. Rows of one cell have the same rank."""
+        if not self.cells.binding:
+            return by_unit
+        mark = md5_of(self.sql, ["u", *self.cell])
+        order = ", ".join([mark, *self.cell])  # MD5s can be made to collide
+        rank = f"dense_rank() OVER (PARTITION BY u ORDER BY {order}) AS place"
+        listed = ", ".join(["u", *self.cell, *columns])
+        ranked = f"SELECT {listed}, {rank} FROM ({by_unit}) b"  # noqa: S608
+        return f"SELECT {listed} FROM ({ranked}) k WHERE place <= {self.cells.groups}"  # noqa: S608
+
+    def _shown(self) -> list[str]:
+        """The cell as it comes back: its number, and private codes as whole numbers or bytes."""
+        return [
+            self.sql.dialect.encoded.format(name) if self.cells.is_text(name) else name
+            for name in self.cell
+        ]
+
+    def _by_cell(self, rows: str, figures: list[str], more: Sequence[str] = ()) -> str:
+        by = [*self.cell, *more]
+        listed = ", ".join([*self._shown(), *more, *figures])
+        grouped = f" GROUP BY {', '.join(by)}" if by else ""
+        return f"SELECT {listed} FROM ({rows}) f{grouped}"  # noqa: S608
+
+    def plain(self, measures: tuple[Measure, ...]) -> str:
+        """Units, rows and totals: added up by unit and cell, clamped, added up by cell."""
+        before: dict[str, str] = {}
+        after: dict[str, str] = {}
+        sums: list[str] = []
+        columns: list[str] = ["n"]
+        figures: list[str] = []
+        for at, measure in enumerate(measures):
+            if type(measure) is Units:
+                figures.append("1")
+            elif type(measure) is Rows and measure.operand is None:
+                figures.append(_capped("n", measure.rows))
+            elif type(measure) is Rows:
+                assert measure.operand is not None  # noqa: S101
+                there = self._scalar(measure.operand).sql
+                before[f"x{at}"] = f"CASE WHEN {there} IS NOT NULL THEN 1 END"
+                after[f"o{at}"] = f"r.x{at}"
+                sums.append(f"COUNT(o{at}) AS n{at}")
+                columns.append(f"n{at}")
+                figures.append(_capped(f"n{at}", measure.rows))
+            else:
+                totals = measure.totals if type(measure) is Joint else (measure,)
+                parts = []
+                for part, total in enumerate(totals):
+                    assert type(total) is Total  # noqa: S101
+                    name = f"{at}_{part}"
+                    before[f"x{name}"], after[f"o{name}"] = self._steps(total, f"x{name}")
+                    sums += [
+                        f"COUNT(o{name}) AS n{name}",
+                        f"CAST(COALESCE(SUM(o{name}), 0) AS BIGINT) AS s{name}",
+                    ]
+                    columns += [f"n{name}", f"s{name}"]
+                    parts.append(self._contribution(f"s{name}", f"n{name}", total))
+                figures += _jointly(parts, measure.bound) if type(measure) is Joint else parts
+        numbered = self._numbered(before, after)
+        by = ", ".join(["u", *self.cell])
+        listed = ", ".join([by, "COUNT(*) AS n", *sums])
+        by_unit = self._kept(f"SELECT {listed} FROM ({numbered}) s GROUP BY {by}", columns)  # noqa: S608
+        clamped = [f"{figure} AS m{at}" for at, figure in enumerate(figures)]
+        each = f"SELECT {', '.join([*self.cell, *clamped]) or '1 AS one'} FROM ({by_unit}) q"  # noqa: S608
+        added = [self.sql.dialect.added.format(f"m{at}") for at in range(len(figures))]
+        return self._by_cell(each, ["COUNT(*)", *added])
+
+    def _contribution(self, total: str, count: str, measure: Total) -> str:
+        """What one unit adds to one cell, as if it had at most ``rows`` rows: clamped, always.
+
+        With quotient q and rest r of total and count, ``rows * total / count`` is
+        ``rows * q + rows * r / count``; the parts have one sign, so that rounding the second
+        towards zero rounds the whole, and neither leaves 64 bits.
+        """
+        quotient, rows = self.sql.dialect.quotient, measure.rows
+        by = f"NULLIF({count}, 0)"
+        rest = quotient.format(f"(({total} % {by}) * {rows})", by)
+        picked = f"({quotient.format(total, by)} * {rows} + {rest})"
+        value = f"CASE WHEN {count} <= {rows} THEN {total} ELSE {picked} END"
+        return f"LEAST(GREATEST({value}, {measure.least}), {measure.most})"
+
+    def distinct(self, measure: Distinct) -> str:
+        """Different values: at most so many of each unit, those whose MD5 comes first."""
+        x = self._scalar(measure.operand)
+        if x.kind == "real":
+            raise InvalidParameter("distinct", "a real", "whole numbers, texts, dates, truths")
+        value = x.sql
+        if x.kind == "integer":
+            value = f"CAST({self.sql.rounded(x).sql} AS BIGINT)"
+        elif x.kind == "boolean":
+            value = f"CAST({x.sql} AS INT)"
+        numbered = self._numbered({"x": value}, {"v": "r.x"})
+        by = ", ".join(["u", *self.cell])
+        kept = self._kept(f"SELECT DISTINCT {by}, v FROM ({numbered}) s", ["v"])  # noqa: S608
+        order = f"{md5_of(self.sql, ['u', 'v'])}, v"
+        ranked = (
+            f"SELECT {by}, v, row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS nth "  # noqa: S608
+            f"FROM ({kept}) d WHERE v IS NOT NULL"
+        )
+        picked = f"SELECT * FROM ({ranked}) e WHERE nth <= {measure.rows}"  # noqa: S608
+        return self._by_cell(picked, ["COUNT(DISTINCT v)"])
+
+    def histogram(self, measure: Histogram) -> str:
+        """Rows by value: of a unit with too many, those in the middle of equal stretches.
+
+        They have the same quantiles, as nearly as so few can. Of count rows, those up to a rank
+        are ``(2 rows rank + count) / 2 count``, rounded down: none at 0, and just ``rows`` at the
+        end, so that no unit counts with more.
+        """
+        before, after = self._steps(measure, "x")
+        numbered = self._numbered({"x": before}, {"v": after})
+        by = ", ".join(["u", *self.cell])
+        counted = f"SELECT {by}, v, COUNT(*) AS n FROM ({numbered}) s GROUP BY {by}, v"  # noqa: S608
+        kept = self._kept(counted, ["v", "n"])
+        window = f"PARTITION BY {by}"
+        ranked = (
+            f"SELECT {by}, v, n, CAST(SUM(n) OVER ({window} ORDER BY v "  # noqa: S608
+            "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS BIGINT) AS upto, "
+            f"CAST(SUM(n) OVER ({window}) AS BIGINT) AS every FROM ({kept}) h WHERE v IS NOT NULL"
+        )
+        quotient, twice = self.sql.dialect.quotient, "(every * 2)"
+        upto = quotient.format(f"(upto * {2 * measure.rows} + every)", twice)
+        below = quotient.format(f"((upto - n) * {2 * measure.rows} + every)", twice)
+        thin = f"CASE WHEN every <= {measure.rows} THEN n ELSE {upto} - {below} END"
+        picked = f"SELECT {', '.join([*self.cell, 'v'])}, {thin} AS m FROM ({ranked}) i"  # noqa: S608
+        some = f"SELECT * FROM ({picked}) j WHERE m > 0"  # noqa: S608
+        return self._by_cell(some, [self.sql.dialect.added.format("m")], ["v"])
+
+
+def _capped(count: str, most: int) -> str:
+    return f"CASE WHEN {count} > {most} THEN {most} ELSE {count} END"
+
+
+def _jointly(parts: list[str], bound: int) -> list[str]:
+    """Each contribution cut to what those before it have left of the bound."""
+    cut: list[str] = []
+    for part in parts:
+        used = "".join(f" - abs({before})" for before in cut)
+        left = f"({bound}{used})"
+        cut.append(f"LEAST(GREATEST({part}, -{left}), {left})")
+    return cut

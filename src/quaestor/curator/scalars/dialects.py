@@ -1,0 +1,110 @@
+"""Where engines differ: one small table of SQL for each of them.
+
+Everything else in the kernel is written once, in SQL that DuckDB, PostgreSQL and Spark read alike.
+All templates are total: no value of a row makes them fail, given the settings that connections
+make (division by zero is NULL in DuckDB and Spark; times are UTC; standard strings).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["DIALECTS", "DUCKDB", "POSTGRES", "SPARK", "Dialect"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """One engine's way to say things; ``{0}`` stands for the first argument."""
+
+    name: str
+    text: str
+    real: str
+    quote: str
+    """The character around names."""
+    bytewise: str
+    """A text that is compared, sorted and grouped by its bytes, whatever the column's collation."""
+    decoded: str
+    """A text from the hexadecimal digits of its UTF-8."""
+    encoded: str
+    """The hexadecimal digits of a text."""
+    nan: str
+    quotient: str
+    """Of two whole numbers, towards zero."""
+    matches: str
+    """Whether a text matches a regular expression."""
+    divisor: str
+    """A divisor that gives NULL if it is zero."""
+    weekday: str
+    """Of a date: 0 for Sunday to 6."""
+    first_of: str
+    """The first day of a date's month or year."""
+    days: str
+    """A date as a number of days since 1970."""
+    added: str
+    """A sum of whole numbers of at most 50 bits that cannot overflow."""
+    escapes: bool
+    """Whether a backslash escapes in LIKE."""
+
+    def name_of(self, name: str) -> str:
+        """A name of the data owner, quoted."""
+        return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
+
+
+_DAY_ZERO: Final = "DATE '1970-01-01'"
+
+DUCKDB: Final = Dialect(
+    name="duckdb",
+    text="VARCHAR",
+    real="DOUBLE",
+    quote='"',
+    bytewise='({0} COLLATE "binary")',
+    decoded="decode(from_hex('{0}'))",
+    encoded="hex(encode({0}))",
+    nan="isnan({0})",
+    quotient="({0} // {1})",
+    matches="regexp_matches({0}, {1})",
+    divisor="{0}",
+    weekday="EXTRACT(dow FROM {0})",
+    first_of="CAST(date_trunc('{1}', {0}) AS DATE)",
+    days=f"({{0}} - {_DAY_ZERO})",
+    added="SUM({0})",
+    escapes=False,
+)
+POSTGRES: Final = Dialect(
+    name="postgres",
+    text="text",
+    real="double precision",
+    quote='"',
+    bytewise='({0} COLLATE "C")',
+    decoded="convert_from(decode('{0}', 'hex'), 'UTF8')",
+    encoded="encode(convert_to({0}, 'UTF8'), 'hex')",
+    nan="({0} = 'NaN')",
+    quotient="({0} / {1})",
+    matches="({0} ~ {1})",
+    divisor="NULLIF({0}, 0)",
+    weekday="EXTRACT(dow FROM {0})",
+    first_of="CAST(date_trunc('{1}', CAST({0} AS timestamp)) AS DATE)",
+    days=f"({{0}} - {_DAY_ZERO})",
+    added="SUM({0})",
+    escapes=True,
+)
+SPARK: Final = Dialect(
+    name="spark",
+    text="STRING",
+    real="DOUBLE",
+    quote="`",
+    bytewise="collate({0}, 'UTF8_BINARY')",
+    decoded="CAST(X'{0}' AS STRING)",
+    encoded="hex(CAST({0} AS BINARY))",
+    nan="isnan({0})",
+    quotient="({0} div {1})",
+    matches="({0} RLIKE {1})",
+    divisor="{0}",
+    weekday="(dayofweek({0}) - 1)",
+    first_of="trunc({0}, '{1}')",
+    days=f"datediff({{0}}, {_DAY_ZERO})",
+    added="SUM(CAST({0} AS DECIMAL(20, 0)))",
+    escapes=True,
+)
+DIALECTS: Final = {dialect.name: dialect for dialect in (DUCKDB, POSTGRES, SPARK)}

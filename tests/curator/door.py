@@ -1,0 +1,95 @@
+"""The curator's inner door, for tests: exact figures before noise, and what noise is priced for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.engines.opening import engine_for, tables_of
+from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.questions import Budget, plan, price
+from quaestor.errors import EngineFailed
+
+if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import Catalog
+    from quaestor.curator.kernel.figures import Exact
+    from quaestor.curator.kernel.measurement import Measurement
+    from quaestor.curator.query import Query
+
+__all__ = ["Drawn", "Seen", "exact", "figures_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """One part of what would be drawn: the exact numbers, one a cell, and what noise is priced for.
+
+    ``values`` has one entry a cell: a whole number, or for quantiles a histogram (value -> count).
+    One unit may change at most ``cells`` of them, each by at most ``bound`` (for histograms: the
+    counts of one cell by at most ``bound`` in all).
+    """
+
+    kind: str
+    labels: list[tuple[Any, ...]]
+    values: list[Any]
+    bound: int
+    cells: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the engine gave; ``failed`` if it gave nothing (after charging, that is)."""
+
+    failed: bool
+    drawn: tuple[Drawn, ...] = ()
+
+
+def exact(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e-6) -> Seen:
+    """The exact figures of a question, as noise would meet them.
+
+    Raises:
+        RefusedQuery, InvalidParameter, SourceUnavailable: before anything would be charged.
+    """
+    priced = price(plan(sql, catalog), Budget(epsilon=epsilon), catalog, delta=delta, sql=sql)
+    measurement = priced.offer.measurement
+    engine = engine_for(catalog, tuple(tables_of(priced.query.rows)))
+    try:
+        prepared = engine.prepare(measurement)
+        try:
+            found = prepared.exact()
+        except EngineFailed:
+            return Seen(failed=True)
+    finally:
+        engine.close()
+    return Seen(failed=False, drawn=figures_of(measurement, found, _labels(priced.query, found)))
+
+
+def _labels(query: Query, found: Exact) -> list[tuple[Any, ...]]:
+    if found.groups is not None:
+        return list(found.groups)
+    return list(product(*(key.values or () for key in query.keys)))
+
+
+def figures_of(
+    measurement: Measurement, found: Exact, labels: list[tuple[Any, ...]]
+) -> tuple[Drawn, ...]:
+    """Every draw of a measurement with the figures that it would be given."""
+    made = []
+    for draw in measurement.all_draws:
+        cells = measurement.spread
+        match draw:
+            case NoisyQuantile():
+                kind, bound = "quantile", draw.mechanism.rows
+                values: list[Any] = found.values[draw.measure.histogram]
+            case NoisyUnits():
+                kind, bound, values = "keys", 1, found.units
+            case NoisyTop():
+                kind, bound, cells = "top", int(draw.mechanism.sensitivity), len(labels)
+                values = found.values[draw.measure]
+            case NoisyMeasure():
+                kind, bound = "measure", draw.mechanism.sensitivity * draw.grain
+                values = found.values[draw.measure]
+            case _:
+                raise AssertionError(draw)
+        made.append(Drawn(kind=kind, labels=labels, values=values, bound=bound, cells=cells))
+    return tuple(made)
