@@ -117,13 +117,13 @@ def test_a_dashboard_answers_each_of_its_queries_once(quaestor: Run) -> None:
     assert "query weekly count" in again.err
 
 
-def test_shares_are_kept_apart_and_the_star_is_for_others(quaestor: Run) -> None:
-    shares = ("--share", "ada=0.5", "--share", "*=0.25,0")
-    quaestor(*OPEN, "--dataset", "patients", *shares)
+def test_quotas_are_kept_apart_and_the_star_is_for_others(quaestor: Run) -> None:
+    quotas = ("--share", "ada=0.5", "--quota", "*=0.25,0")  # the earlier name is understood
+    quaestor(*OPEN, "--dataset", "patients", *quotas)
     assert quaestor("account", "charge", "trial", HALF, "--analyst", "ada").status == 0
     refusal = quaestor("account", "charge", "trial", HALF, "--analyst", "bob", "--json")
     assert refusal.status == 3
-    assert "bob's share" in refusal.error["meter"]
+    assert "bob's quota" in refusal.error["meter"]
     assert quaestor("account", "charge", "trial", QUARTER, "--analyst", "bob").status == 0
     shown = quaestor("account", "show", "trial", "--json").json
     used = {line["analyst"]: line["used"] for line in shown["standing"]}

@@ -23,7 +23,9 @@ BY_WARD = "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward"
 OPEN = (
     '[accounts.research]\nepsilon = 1.0\ndelta = 1e-6\nexpected = ["Geometric(scale=100) * 50"]\n'
 )
-SHARED = OPEN + ('[accounts.research.shares]\nann = { epsilon = 0.25 }\n"*" = { epsilon = 0.2 }\n')
+WITH_QUOTAS = OPEN + (
+    '[accounts.research.shares]\nann = { epsilon = 0.25 }\n"*" = { epsilon = 0.2 }\n'
+)
 DASHBOARD = f"""
 [accounts.wall]
 epsilon = 1.0
@@ -109,17 +111,18 @@ def test_a_dashboard_answers_what_it_declares_at_its_price_and_nothing_else(
         assert standing.left == 0.0
 
 
-def test_with_shares_each_analyst_pays_for_an_answer(tmp_path: Path) -> None:
-    with Curator.from_file(write_hospital(tmp_path, SHARED)) as curator:
+def test_with_quotas_each_analyst_pays_for_an_answer(tmp_path: Path) -> None:
+    with Curator.from_file(write_hospital(tmp_path, WITH_QUOTAS)) as curator:
         account = curator.open_account("research")
         ann = curator.ask(COUNT, epsilon=0.1, analyst="ann")
         bob = curator.ask(COUNT, epsilon=0.1, analyst="bob")
-        assert (ann.receipt, bob.receipt) == (1, 2)
+        assert (ann.receipt, bob.receipt) == (1, 1)  # each counts the own charges
         assert curator.ask(COUNT, epsilon=0.1, analyst="ann").to_json() == ann.to_json()
-        whole, share = standings(account, dataset="visits", analyst="ann")
+        (quota,) = standings(account, dataset="visits", analyst="ann")
+        assert quota.holder == "ann's quota"
+        assert quota.left == pytest.approx(0.6, abs=0.001)
+        (whole,) = standings(account, dataset="visits")  # the owner looks
         assert whole.holder == "account research"
-        assert share.holder == "ann's share"
-        assert share.left == pytest.approx(0.6, abs=0.001)
         assert whole.left == pytest.approx(0.8, abs=0.001)
         with pytest.raises(InvalidParameter, match="analyst"):
             curator.ask(COUNT, epsilon=0.1)

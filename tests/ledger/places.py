@@ -29,7 +29,7 @@ def definition(name: str = "trial", **changes: Any) -> AccountDefinition:
 
 
 def share(analyst: str, epsilon: float, delta: float = 1e-6) -> Share:
-    """A share in which epsilons add up."""
+    """A quota in which epsilons add up."""
     adding = basic_filter(epsilon=epsilon, delta=delta)
     return Share(analyst=analyst, epsilon=epsilon, delta=delta, filter=adding)
 

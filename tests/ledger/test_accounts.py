@@ -1,4 +1,4 @@
-"""Opening accounts: definitions, policies, shares, and several datasets."""
+"""Opening accounts: definitions, policies, quotas, and several datasets."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_text_that_is_no_definition_is_refused(text: str) -> None:
         AccountDefinition.from_json(text)
 
 
-# Shares.
+# Quotas.
 
 
 @pytest.fixture
@@ -122,14 +122,14 @@ def shared(ledger: Ledger) -> Account:
     return ledger.open_account(definition("shared", shares=shares))
 
 
-def test_an_analyst_has_no_more_than_a_share(shared: Account) -> None:
+def test_an_analyst_charges_no_more_than_a_quota(shared: Account) -> None:
     with shared.reserve(PureDP(epsilon=0.5), analyst="ann"):
         pass
     with pytest.raises(BudgetExceeded) as refused:
         shared.reserve(PureDP(epsilon=0.125), analyst="ann")
-    assert refused.value.meter == "epsilon of ann's share"
+    assert refused.value.meter == "epsilon of ann's quota"
     assert (refused.value.remaining, refused.value.requested) == (0.0, 0.125)
-    with pytest.raises(BudgetExceeded, match="bob's share"):
+    with pytest.raises(BudgetExceeded, match="bob's quota"):
         shared.reserve(PureDP(epsilon=0.375), analyst="bob")
 
 
@@ -137,17 +137,18 @@ def test_analysts_who_collude_have_no_more_than_the_account(shared: Account) -> 
     for analyst in ("ann", "bob", "cyd", "dan"):
         with shared.reserve(QUARTER, analyst=analyst):
             pass
-    for analyst in ("eve", "ann"):  # whose shares are not used up
+    for analyst in ("eve", "ann"):  # whose quotas are not used up
         with pytest.raises(BudgetExceeded) as refused:
             shared.reserve(QUARTER, analyst=analyst)
-        assert refused.value.meter == "epsilon"
+        assert refused.value.meter == "total"
     by_name = {(b.analyst, b.meter): b.remaining for b in shared.remaining(analyst="ann")}
     assert by_name["ann", "epsilon"] == Fraction(1, 4)
-    assert by_name[None, "epsilon"] == 0
+    assert {analyst for analyst, _ in by_name} == {"ann"}
+    assert remaining_epsilon(shared) == 0
     shared.verify()
 
 
-def test_an_analyst_without_a_share_is_refused(ledger: Ledger) -> None:
+def test_an_analyst_without_a_quota_is_refused(ledger: Ledger) -> None:
     account = ledger.open_account(definition(shares=(share("ann", 0.5),)))
     with pytest.raises(UnknownAnalyst, match="did you mean 'ann'"):
         account.reserve(TENTH, analyst="anna")
@@ -158,7 +159,7 @@ def test_an_analyst_without_a_share_is_refused(ledger: Ledger) -> None:
     assert list(account.entries()) == []
 
 
-def test_answers_that_others_paid_for_are_not_for_those_with_a_share(shared: Account) -> None:
+def test_answers_that_others_paid_for_are_not_for_those_with_a_quota(shared: Account) -> None:
     with shared.reserve(TENTH, analyst="ann", query="f00") as charge:
         charge.release("42")
     assert shared.answer("f00", analyst="ann") == (1, "42")
@@ -217,14 +218,14 @@ def test_what_is_not_planned_cannot_be_charged_however_little_it_is(ledger: Ledg
     assert list(account.entries()) == []
 
 
-def test_a_share_of_a_plan_is_a_filter_of_its_own(ledger: Ledger) -> None:
+def test_a_quota_of_a_plan_is_a_filter_of_its_own(ledger: Ledger) -> None:
     """Which slots an analyst takes is chosen as one goes: no optimal theorem is about it."""
     plan = Planned(releases={"patients": (TENTH * 8,)})
     account = ledger.open_account(definition(policy=plan, shares=(share("ann", 0.25),)))
     for _ in range(2):
         with account.reserve(TENTH, analyst="ann"):
             pass
-    with pytest.raises(BudgetExceeded, match="ann's share"):
+    with pytest.raises(BudgetExceeded, match="ann's quota"):
         account.reserve(TENTH, analyst="ann")
     account.verify()
 

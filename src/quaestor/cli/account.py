@@ -42,7 +42,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The account.", show_d
 Dataset = Annotated[
     str | None, typer.Option("--dataset", help="Whom it is about, if the account has several.")
 ]
-Analyst = Annotated[str, typer.Option("--analyst", help="Who asks; needed where there are shares.")]
+Analyst = Annotated[str, typer.Option("--analyst", help="Who asks; needed where there are quotas.")]
 Query = Annotated[str, typer.Option("--query", help="The query of a dashboard, by its name.")]
 
 
@@ -74,12 +74,13 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
             "--query", metavar="NAME=[DATASET:] RELEASE", help="Dashboard: a query, by its name."
         ),
     ] = None,
-    share: Annotated[
+    quota: Annotated[
         list[str] | None,
         typer.Option(
+            "--quota",
             "--share",
             metavar="ANALYST=EPSILON,DELTA",
-            help="What one may learn alone; * is others.",
+            help="How much of the budget one analyst may use; * is each of the others.",
         ),
     ] = None,
     plan_file: Annotated[
@@ -118,7 +119,7 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         expected=tuple(expected or ()),
         plan=tuple(plan or ()),
         queries=tuple(query or ()),
-        shares=tuple(share or ()),
+        quotas=tuple(quota or ()),
         plan_file=plan_file,
         neighbours=neighbours,
         beside=beside,
@@ -221,7 +222,10 @@ def price(  # noqa: PLR0913  # what is asked, of whom
     ledger: Place = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """What releases would cost, and whether they fit; nothing is charged."""
+    """What releases would cost, and whether they fit; nothing is charged.
+
+    Where there are quotas, --analyst asks about that analyst's quota, and no name about the total.
+    """
     wanted = _parsed(releases)
     with opened(ledger) as book:
         priced = book.account(name).price(wanted, dataset=dataset, analyst=analyst, query=query)
@@ -253,13 +257,18 @@ def charge(  # noqa: PLR0913  # what an entry says
             wanted, dataset=dataset, analyst=analyst, purpose=purpose, query=query
         ) as made:
             made.release()
-        left = payer.price(wanted, dataset=dataset, analyst=analyst, query=query).left
+        price = payer.price(wanted, dataset=dataset, analyst=analyst, query=query)
+        receipt = made.receipt
     texts = [str(release) for release in wanted]
+    # an entry's number would tell an analyst who has a quota how often others have charged
+    kind = "entry" if price.quota_of is None else "receipt"
     if json:
-        print_json({"account": name, "entry": made.entry, "releases": texts, "left": left})
+        print_json({"account": name, kind: receipt, "releases": texts, "left": price.left})
         return
-    say(f"charged to {name} as entry {made.entry}: {' + '.join(texts)}", plain=True)
-    say(f"{left_in_words(unit_in_words(wanted), left)} would fit", plain=True)
+    whose = "" if price.quota_of is None else f" of {price.quota_of}"
+    say(f"charged to {name} as {kind} {receipt}{whose}: {' + '.join(texts)}", plain=True)
+    left = left_in_words(unit_in_words(wanted), price.left)
+    say(f"{left} would fit{_of_quota(price)}", plain=True)
 
 
 @account.command("close")
@@ -280,16 +289,20 @@ def _parsed(releases: list[str]) -> list[Release]:
 
 
 def _print_price(priced: Price) -> None:
-    say("it fits" if priced.fits else "it does [bold]not[/bold] fit")
+    say(("it fits" if priced.fits else "it does [bold]not[/bold] fit") + escape(_of_quota(priced)))
     print_table(
         "",
         ["meter", ""],
         [[escape(reading.title), escape(reading.words())] for reading in priced.readings],
     )
     if priced.would_fit is not None:
-        say(f"instead, {priced.would_fit} would fit", plain=True)
+        say(f"instead, {priced.would_fit} would fit{_of_quota(priced)}", plain=True)
     count = "any number" if priced.left >= MANY else priced.left
     say(f"{count} of {unit_in_words(priced.releases)} would fit in all", plain=True)
+
+
+def _of_quota(priced: Price) -> str:
+    return "" if priced.quota_of is None else f" {priced.quota_of}'s quota"
 
 
 def _some(names: list[str], most: int = 3) -> str:

@@ -79,10 +79,12 @@ def print_preview(preview: Preview) -> None:
 def _verdict(preview: Preview) -> str:
     if preview.free:
         return "It was asked before: asking it again gives the same answer and costs nothing."
+    whose = "" if preview.quota_of is None else f" {preview.quota_of}'s quota"
     if preview.fits:
-        return "It fits. Nothing was charged."
+        later = " Whether the account can pay is decided when you ask." if whose else ""
+        return f"It fits{whose}. Nothing was charged.{later}"
     instead = f"; {preview.would_fit} would" if preview.would_fit else ""
-    return f"It does not fit{instead}. Nothing was charged."
+    return f"It does not fit{whose}{instead}. Nothing was charged."
 
 
 def _cost(epsilon: float | None, delta: float | None) -> str:

@@ -55,7 +55,7 @@ Delta = Annotated[
 ]
 Account = Annotated[str | None, typer.Option("--account", help="Who pays, if there are several.")]
 Analyst = Annotated[
-    str, typer.Option("--analyst", envvar="QUAESTOR_ANALYST", help="Who asks, if there are shares.")
+    str, typer.Option("--analyst", envvar="QUAESTOR_ANALYST", help="Who asks, if there are quotas.")
 ]
 Rows = Annotated[
     int | None, typer.Option("--rows", help="Rows of one unit in a group, if fewer than declared.")

@@ -100,7 +100,7 @@ def print_standing(standing: Standing) -> None:
 def _print_cells(
     title: str, heads: list[str], rows: Iterable[Sequence[str]], *, shared: bool
 ) -> None:
-    """A table whose second column, whose budget it is, is there only where there are shares."""
+    """A table whose second column, whose budget it is, is there only where there are quotas."""
     shown = [heads[0], "whose", *heads[1:]] if shared else heads
     kept = [[cell for place, cell in enumerate(row) if shared or place != 1] for row in rows]
     print_table(title, shown, [[escape(cell) for cell in row] for row in kept])

@@ -14,7 +14,7 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from quaestor.accounting.across.plan import Plan
     from quaestor.accounting.releases import Release
-    from quaestor.ledger import AccountDefinition, Dashboard, Open, Planned, Share
+    from quaestor.ledger import AccountDefinition, Dashboard, Open, Planned, Quota
 
 __all__ = ["Asked", "PolicyKind", "defined"]
 
@@ -39,7 +39,7 @@ class Asked:
     expected: tuple[str, ...] = ()
     plan: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
-    shares: tuple[str, ...] = ()
+    quotas: tuple[str, ...] = ()
     plan_file: Path | None = None
     neighbours: str | None = None
     beside: bool = False
@@ -71,7 +71,7 @@ def defined(asked: Asked) -> AccountDefinition:
         policy=_policy(asked, datasets, plan),
         membership=facts if getattr(facts, "facts", ()) else None,
         neighbours=asked.neighbours or (plan.neighbours if plan else "add_remove"),
-        shares=tuple(map(_share, asked.shares)),
+        shares=tuple(map(_quota, asked.quotas)),
         beside=asked.beside,
     )
 
@@ -148,8 +148,8 @@ def _queries(asked: Asked, datasets: tuple[str, ...]) -> dict[str, tuple[str, tu
     return queries
 
 
-def _share(text: str) -> Share:
-    from quaestor.ledger import Share
+def _quota(text: str) -> Quota:
+    from quaestor.ledger import Quota
 
     analyst, equals, amounts = text.rpartition("=")
     try:
@@ -158,5 +158,5 @@ def _share(text: str) -> Share:
         equals = ""
     if not equals or amounts.count(",") > 1:
         valid = "ANALYST=EPSILON,DELTA, such as ada=0.5,5e-7"
-        raise InvalidParameter("--share", text, valid)
-    return Share(analyst=analyst.strip(), epsilon=epsilon, delta=delta)
+        raise InvalidParameter("--quota", text, valid)
+    return Quota(analyst=analyst.strip(), epsilon=epsilon, delta=delta)

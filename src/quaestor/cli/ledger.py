@@ -192,7 +192,7 @@ def import_history(  # noqa: PLR0913  # what an entry says
         str | None, typer.Option("--dataset", help="Whom it was about, if there are several.")
     ] = None,
     analyst: Annotated[
-        str, typer.Option("--analyst", help="Who asked; needed where there are shares.")
+        str, typer.Option("--analyst", help="Who asked; needed where there are quotas.")
     ] = "",
     purpose: Annotated[str, typer.Option("--purpose", help="If not the file's name.")] = "",
     ledger: Place = HERE,

@@ -20,7 +20,7 @@ __all__ = ["MANY", "Burn", "MeterLine", "Standing", "standing_of", "used_of", "u
 MANY = 10**15
 """As often as anything can be counted: what costs nothing fits that often."""
 
-_ANYBODY = "*"  # the name of the share of everybody who has none of their own
+_ANYBODY = "*"  # the name of the quota of everybody who has none of their own
 _MOST_DATASETS = 20
 _MOST_KINDS = 3
 _RECENT = 50
@@ -144,14 +144,14 @@ class _Past(NamedTuple):
 def _past(account: Account) -> _Past:
     statuses: Counter[str] = Counter()
     datasets: dict[str, None] = {}
-    shares = account.definition.shares
-    analysts: dict[str, None] = dict.fromkeys(share.analyst for share in shares)
+    quotas = account.definition.shares
+    analysts: dict[str, None] = dict.fromkeys(quota.analyst for quota in quotas)
     recent: deque[tuple[Release, ...]] = deque(maxlen=_RECENT)
     for entry in account.entries():
         statuses[entry.status] += 1
         datasets.pop(entry.dataset, None)  # the one charged last comes last
         datasets[entry.dataset] = None
-        if shares:
+        if quotas:
             analysts.setdefault(entry.analyst)
         recent.append(entry.releases)
     analysts.pop(_ANYBODY, None)
@@ -181,13 +181,9 @@ def _lines(account: Account, dataset: str, analyst: str | None) -> list[MeterLin
     from quaestor.ledger import Open
 
     policy = account.definition.policy
-    share = None if analyst is None else account.definition.share(analyst)
-    chosen = share.filter if share else policy.filter if isinstance(policy, Open) else None
-    balances = [
-        balance
-        for balance in account.remaining(dataset=dataset, analyst=analyst or "")
-        if balance.analyst == analyst
-    ]
+    quota = None if analyst is None else account.definition.quota(analyst)
+    chosen = quota.filter if quota else policy.filter if isinstance(policy, Open) else None
+    balances = account.remaining(dataset=dataset, analyst=analyst or "")
     if chosen is None:
         return [MeterLine(balance=balance, rule="slots") for balance in balances]
     count = len(chosen.every)
@@ -219,8 +215,9 @@ def _fits(
     found = []
     for kind in kinds:
         try:
-            price = account.price(kind, dataset=dataset, analyst=analyst or "")
+            # for the owner, who may see both: of an analyst's quota, and of the total
+            prices = [account.price(kind, dataset=dataset, analyst=a) for a in {"", analyst or ""}]
         except QuaestorError:
             continue  # a kind that this account can say nothing about
-        found.append((str(kind), price.left))
+        found.append((str(kind), min(price.left for price in prices)))
     return tuple(found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.expressions import parse_releases
 from quaestor.curator.questions import Budget, plan, price
 from quaestor.errors import InvalidParameter
-from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Open, Planned, Share
+from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Open, Planned, Quota
 
 if TYPE_CHECKING:
     from quaestor.accounting.across.facts import Fact
@@ -36,7 +36,7 @@ def definition_of(catalog: Catalog, name: str) -> AccountDefinition:
         membership=_membership(catalog, planned),
         neighbours=catalog.neighbours,
         shares=tuple(
-            Share(analyst=analyst, epsilon=epsilon, delta=delta)
+            Quota(analyst=analyst, epsilon=epsilon, delta=delta)
             for analyst, epsilon, delta in planned.shares
         ),
         beside=planned.beside,

@@ -88,20 +88,13 @@ def pay(
 
 
 def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Answer:
-    """The answer with what it cost, what is left, and the number of the entry that paid."""
+    """The answer with its cost, its receipt, and what the analyst may see of what is left."""
     balances = account.remaining(dataset=answer.dataset, analyst=charge.request.analyst)
-    left = [
-        (
-            one.meter if one.analyst is None else f"{one.meter} of {one.analyst}'s share",
-            below(one.remaining),
-        )
-        for one in balances
-        if one.remaining is not None
-    ]
+    left = [(one.title, below(one.remaining)) for one in balances if one.remaining is not None]
     return replace(
         answer,
         account=account.name,
-        receipt=charge.entry,
+        receipt=charge.receipt,
         epsilon=cost.epsilon,
         delta=cost.delta,
         remaining=tuple(left),

@@ -121,6 +121,8 @@ class Curator:
     ) -> Preview:
         """What a question would cost, and how accurate it would be; no data are touched.
 
+        Where the account has quotas, an analyst is told of the own quota only.
+
         Args:
             question: SQL, or a question of the builder.
             epsilon: what it may cost, with geometric noise; or
@@ -128,7 +130,7 @@ class Curator:
             accuracy: how accurate it is to be, at the least cost.
             delta: for private groups; a hundredth of the account's if left out.
             account: who pays, if more than one account covers the dataset.
-            analyst: who asks; needed where the account has shares.
+            analyst: who asks; needed where the account has quotas.
             rows: how many rows of one unit count in a group, if fewer than declared.
             groups: in how many groups one unit counts, if fewer than declared.
         """
@@ -159,7 +161,8 @@ class Curator:
 
         Raises:
             RefusedQuery: the question is not allowed; nothing was charged.
-            BudgetExceeded: the account cannot pay; nothing was charged.
+            BudgetExceeded: the account cannot pay; nothing was charged. Where it has quotas, the
+                error tells of the analyst's own quota, or nothing at all.
             EngineFailed: it could not be answered; if it was charged, the charge stays.
         """
         budget = Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta)

@@ -27,7 +27,10 @@ _NO_RESERVE = (
 
 
 def refusal(account: Account, asked: Priced, *, analyst: str) -> BudgetExceeded | None:
-    """The error that says why an account cannot pay, and what would fit; None if it can."""
+    """The error that says why an account cannot pay, and what would fit; None if it can.
+
+    For an analyst who has a quota it is about that alone: None if the quota suffices.
+    """
     price = account.price(
         asked.releases, dataset=asked.query.dataset, analyst=analyst, query=asked.fingerprint
     )

@@ -49,7 +49,8 @@ class Preview:
     """What would be charged for a question; nothing was charged, and no data were looked at.
 
     ``rows`` is how many rows the answer has, if that is public. ``free`` says that the question
-    was answered before, so that asking it again costs nothing.
+    was answered before, so that asking it again costs nothing. ``quota_of`` is the analyst whose
+    quota all of this is about: whether the account's total suffices is seen when one asks.
     """
 
     question: str
@@ -66,6 +67,7 @@ class Preview:
     free: bool
     would_fit: str | None = None
     notes: tuple[str, ...] = ()
+    quota_of: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -103,6 +105,7 @@ class Preview:
             "free": self.free,
             "would_fit": self.would_fit,
             "notes": list(self.notes),
+            "quota_of": self.quota_of,
         }
 
 
@@ -126,6 +129,7 @@ def preview(account: Account, asked: Priced, *, analyst: str, free: bool) -> Pre
         free=free,
         would_fit=None if free else would_fit(account, asked, price, analyst=analyst),
         notes=tuple(_notes(asked)),
+        quota_of=price.quota_of,
     )
 
 

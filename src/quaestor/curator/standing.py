@@ -20,7 +20,7 @@ __all__ = ["Standing", "standings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What is left of an account, or of an analyst's share, on one dataset.
+    """What is left of an account, or of an analyst's quota, on one dataset.
 
     ``left`` is a part of the whole, from 0 to 1, on the meter that says how long it lasts: of
     those of which one is enough, the fullest; of those that must all hold, the emptiest.
@@ -32,16 +32,14 @@ class Standing:
 
 
 def standings(account: Account, *, dataset: str, analyst: str = "") -> tuple[Standing, ...]:
-    """The account's own standing and, if it has shares, the analyst's."""
+    """The account's own standing or, for an analyst who has a quota, that of the quota alone."""
     definition = account.definition
-    balances = account.remaining(dataset=dataset, analyst=analyst if definition.shares else "")
-    own = [balance for balance in balances if balance.analyst is None]
-    holders = [(f"account {account.name}", own, _filter(account))]
-    share = definition.share(analyst) if definition.shares else None
-    if share is not None:
-        theirs = [balance for balance in balances if balance.analyst is not None]
-        holders.append((f"{analyst}'s share", theirs, share.filter))
-    return tuple(_standing(holder, listed, chosen) for holder, listed, chosen in holders)
+    quota = definition.quota(analyst) if analyst else None
+    whose = "" if quota is None else analyst
+    balances = account.remaining(dataset=dataset, analyst=whose)
+    if quota is None:
+        return (_standing(f"account {account.name}", balances, _filter(account)),)
+    return (_standing(f"{analyst}'s quota", balances, quota.filter),)
 
 
 def _filter(account: Account) -> Filter | None:

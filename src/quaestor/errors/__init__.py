@@ -16,7 +16,7 @@
     │   ├── NotPlanned            a charge that the account's plan does not contain
     │   ├── AccountExists         an account of that name, or on that dataset, is there already
     │   ├── UnknownAccount        no account has that name
-    │   └── UnknownAnalyst        an analyst without a share, where shares are declared
+    │   └── UnknownAnalyst        an analyst without a quota, where quotas are declared
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
     ├── BudgetExceeded            a charge that does not fit; nothing was charged

@@ -97,20 +97,20 @@ class UnknownAccount(InvalidParameter):
 
 
 class UnknownAnalyst(InvalidParameter):
-    """The account has shares, and none for this analyst."""
+    """The account has quotas, and none for this analyst."""
 
     code = "unknown_analyst"
 
     def __init__(self, analyst: str, *, account: str, near: str | None) -> None:
-        hint = f"did you mean {shown(near)}?" if near else "ask the owner of the data for a share"
+        hint = f"did you mean {shown(near)}?" if near else "ask the owner of the data for a quota"
         ValueError.__init__(
-            self, f"account {shown(account)} has no share for analyst {shown(analyst)}: {hint}"
+            self, f"account {shown(account)} has no quota for analyst {shown(analyst)}: {hint}"
         )
-        self.field, self.value, self.valid = "analyst", analyst, "one who has a share"
+        self.field, self.value, self.valid = "analyst", analyst, "one who has a quota"
         self.analyst, self.account, self.near = analyst, account, near
 
     def fields(self) -> dict[str, Any]:
-        """The analyst, the account, and the nearest analyst who has a share."""
+        """The analyst, the account, and the nearest analyst who has a quota."""
         return {"analyst": self.analyst, "account": self.account, "near": self.near}
 
 
@@ -120,6 +120,10 @@ class BudgetExceeded(QuaestorError):
     ``requested`` and ``difference`` are rounded up and ``remaining`` is rounded down, so that
     whatever is planned by these numbers is planned safely. They are None where no amount of the
     meter would do.
+
+    Where the account has quotas, the figures are those of the analyst's quota. If that suffices
+    and the account's total does not, the meter is ``total`` and there are no figures at all: they
+    would tell what others have charged.
     """
 
     code = "budget_exceeded"
@@ -128,18 +132,17 @@ class BudgetExceeded(QuaestorError):
         self,
         account: str,
         *,
-        meter: str,
-        amounts: tuple[float, float, float] | None,
-        short: str,
+        meter: str = "total",
+        amounts: tuple[float, float, float] | None = None,
+        short: str | None = None,
         would_fit: str | None = None,
         left: int | None = None,
     ) -> None:
         hints = [f"{would_fit} would fit"] if would_fit is not None else []
         hints += [f"{left} of what was asked for would fit"] if left else []
         instead = f"instead, {' or '.join(hints)}" if hints else "the same does not fit any more"
-        super().__init__(
-            f"account {shown(account)} cannot pay: {meter}: {short}; {instead}. Nothing was charged"
-        )
+        why = " this now" if short is None else f": {meter}: {short}; {instead}"
+        super().__init__(f"account {shown(account)} cannot pay{why}. Nothing was charged")
         self.account, self.meter, self.would_fit, self.left = account, meter, would_fit, left
         self.requested: float | None
         self.remaining: float | None

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from quaestor.ledger.account import Account, StoredAnswer
 from quaestor.ledger.charge import Charge
-from quaestor.ledger.definition import AccountDefinition, Share
+from quaestor.ledger.definition import AccountDefinition, Quota, Share
 from quaestor.ledger.entries import Entry
 from quaestor.ledger.ledger import Ledger
 from quaestor.ledger.odometer import OdometerReading
@@ -38,6 +38,7 @@ __all__ = [
     "Open",
     "Planned",
     "Price",
+    "Quota",
     "Reading",
     "Share",
     "StoredAnswer",

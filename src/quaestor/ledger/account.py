@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Account", "StoredAnswer"]
 
+_QUOTAS = (
+    "Quotas limit how much of this budget each analyst may use. They do not guarantee what an "
+    "analyst can learn: only the total is guaranteed."
+)
+
 
 class StoredAnswer(NamedTuple):
     """An answer as it was released, word for word, with the entry that paid for it."""
@@ -59,14 +64,15 @@ class Account:
         return self.definition.name
 
     def words(self) -> str:
-        """What the account guarantees, in plain English."""
+        """What the account guarantees, in plain English: always of all answers together."""
         policy, target = self.definition.policy, self.definition
+        quotas = f" {_QUOTAS}" if target.shares else ""
         if isinstance(policy, Open) and policy.filter is not None:
-            return policy.filter.words()
+            return policy.filter.words() + quotas
         fixed = "the releases are" if policy.kind == "planned" else "the queries are"
         return (
             f"Everything together is ({target.epsilon:g}, {target.delta:g})-differentially "
-            f"private: {fixed} declared, and nothing else is ever charged."
+            f"private: {fixed} declared, and nothing else is ever charged.{quotas}"
         )
 
     # Charging.
@@ -85,12 +91,13 @@ class Account:
         Args:
             releases: descriptions of what will be released.
             dataset: what it is about; may be left out where the account has one dataset.
-            analyst: who asks; needed where the account has shares.
+            analyst: who asks; needed where the account has quotas.
             purpose: why, in one line.
             query: the question's fingerprint, under which its answer will be found again.
 
         Raises:
-            BudgetExceeded: it does not fit; nothing was charged, and the account goes on.
+            BudgetExceeded: it does not fit; nothing was charged, and the account goes on. Where
+                there are quotas it has figures of the analyst's quota, or none at all.
         """
         request = checked_request(
             self.definition,
@@ -141,15 +148,28 @@ class Account:
         analyst: str = "",
         query: str = "",
     ) -> Price:
-        """What these releases would cost, and whether they fit; nothing is charged."""
+        """What these releases would cost, and whether they fit; nothing is charged.
+
+        Where the account has quotas, the answer to an analyst is about that analyst's quota only.
+        What fits it may still be refused, if the account's total does not suffice; that is seen
+        when it is charged. Without an analyst it is the owner who asks, about the total.
+        """
         request = checked_request(
-            self.definition, releases, dataset=dataset, analyst=analyst, query=query
+            self.definition,
+            releases,
+            dataset=dataset,
+            analyst=analyst,
+            query=query,
+            by_owner=not analyst,
         )
-        self._till.book.costs(request)
+        self._till.book.check(request)
         return self._till.book.price(self._till.balances(request.analyst), request)
 
     def remaining(self, *, dataset: str | None = None, analyst: str = "") -> tuple[Balance, ...]:
-        """How every meter stands: the account's own and, if one is named, those of an analyst."""
+        """How every meter stands: of the account's total or, for an analyst with a quota, of that.
+
+        Do not show the total to an analyst who has a quota: it tells what others have charged.
+        """
         datasets = self.definition.datasets
         if dataset is not None:
             if dataset not in datasets:
@@ -184,8 +204,8 @@ class Account:
     ) -> StoredAnswer | None:
         """The stored answer to a question, if there is one: to read it again costs nothing.
 
-        Where the account has shares, it is an answer of this analyst only: what another analyst
-        has paid for would be more than this one's share allows.
+        Where the account has quotas, it is an answer of this analyst only: each pays for the own
+        answers.
         """
         if dataset is None and len(self.definition.datasets) == 1:
             dataset = self.definition.datasets[0]

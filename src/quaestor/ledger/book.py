@@ -33,9 +33,9 @@ Balances = dict[tuple[str, str], Totals]
 
 
 class Book:
-    """The limits of one account: its own, and one for each analyst who has a share."""
+    """The limits of one account: its own, and the quota of each analyst who has one."""
 
-    __slots__ = ("_own", "_shares", "definition")
+    __slots__ = ("_own", "_quotas", "definition")
 
     def __init__(self, definition: AccountDefinition) -> None:
         """Make the account's own limit; those of analysts are made when they are needed."""
@@ -47,31 +47,38 @@ class Book:
             self._own: Limit = FilterLimit(definition, policy.filter)
         else:
             self._own = SlotLimit(definition, policy)
-        self._shares: dict[str, FilterLimit] = {}
+        self._quotas: dict[str, FilterLimit] = {}
 
     def holders(self, analyst: str) -> tuple[str, ...]:
         """Whose totals a charge of this analyst adds to."""
         return (EVERYBODY, analyst) if self.definition.shares else (EVERYBODY,)
 
+    def shown_to(self, analyst: str) -> str:
+        """Whose totals this analyst may see: where there are quotas, the analyst's own only.
+
+        Without a name it is the owner who looks, at the totals of all.
+        """
+        return analyst if self.definition.shares and analyst else EVERYBODY
+
     def limit(self, holder: str) -> Limit:
         """The limit on somebody's totals.
 
         Raises:
-            UnknownAnalyst: the account has shares, and none for this analyst.
+            UnknownAnalyst: the account has quotas, and none for this analyst.
         """
         if holder == EVERYBODY:
             return self._own
-        known = self._shares.get(holder)
+        known = self._quotas.get(holder)
         if known is None:
-            share = self.definition.share(holder)
-            if share is None or share.filter is None:
+            quota = self.definition.quota(holder)
+            if quota is None or quota.filter is None:
                 names = [each.analyst for each in self.definition.shares]
                 near = get_close_matches(holder, names, n=1)
                 raise UnknownAnalyst(
                     holder, account=self.definition.name, near=near[0] if near else None
                 )
-            known = self._shares[holder] = FilterLimit(
-                self.definition, share.filter, analyst=holder
+            known = self._quotas[holder] = FilterLimit(
+                self.definition, quota.filter, analyst=holder
             )
         return known
 
@@ -81,10 +88,29 @@ class Book:
             holder: self.limit(holder).costs(request) for holder in self.holders(request.analyst)
         }
 
+    def check(self, request: Request) -> None:
+        """See that the request could be charged at all, however much is left.
+
+        Raises:
+            NotPlanned: the account's plan does not declare it.
+            UnknownAnalyst: the account has quotas, and none for this analyst.
+        """
+        self._own.costs(request)
+        self.limit(self.shown_to(request.analyst))
+
     def after(self, balances: Balances, request: Request) -> Balances | None:
         """The totals that the request changes, as they are afterwards; None if it does not fit."""
+        return self._after(balances, request, self.holders(request.analyst))
+
+    def after_in_quota(self, balances: Balances, request: Request) -> Balances | None:
+        """The same by what the analyst may see: where there are quotas, the own quota alone."""
+        return self._after(balances, request, (self.shown_to(request.analyst),))
+
+    def _after(
+        self, balances: Balances, request: Request, holders: tuple[str, ...]
+    ) -> Balances | None:
         changed: Balances = {}
-        for holder in self.holders(request.analyst):
+        for holder in holders:
             totals = self.limit(holder).after(self._spent(balances, holder), request)
             if totals is None:
                 return None
@@ -120,38 +146,28 @@ class Book:
         }
 
     def balances(self, balances: Balances, dataset: str, analyst: str) -> tuple[Balance, ...]:
-        """How the account's own meters stand on a dataset, and those of the analyst's share."""
-        holders = self.holders(analyst) if analyst else (EVERYBODY,)
-        return tuple(
-            balance
-            for holder in holders
-            for balance in self.limit(holder).balances(self._spent(balances, holder), dataset)
-        )
+        """How the meters that an analyst may see stand on a dataset; without a name, the total."""
+        holder = self.shown_to(analyst)
+        return self.limit(holder).balances(self._spent(balances, holder), dataset)
 
     def price(self, balances: Balances, request: Request) -> Price:
-        """What every meter says about the request, and what would fit if it does not."""
-        limits = [
-            (limit, self._spent(balances, holder))
-            for holder in self.holders(request.analyst)
-            for limit in (self.limit(holder),)
-        ]
-        read = [(limit, limit.readings(spent, request)) for limit, spent in limits]
-        short = next((found for limit, readings in read if (found := limit.short(readings))), None)
-        fits = self.after(balances, request) is not None
-        if not fits and short is None:
-            short = read[0][1][0]
-        unit = _unit(request, self.definition.policy)
+        """What the meters that the analyst may see say about the request, and what would fit."""
+        holder = self.shown_to(request.analyst)
+        limit, spent = self.limit(holder), self._spent(balances, holder)
+        readings = limit.readings(spent, request)
+        fits = limit.after(spent, request) is not None
         return Price(
             account=self.definition.name,
             releases=request.releases,
             fits=fits,
-            readings=tuple(reading for _, readings in read for reading in readings),
-            left=min(MANY, *(limit.times(spent, unit) for limit, spent in limits)),
-            short=None if fits else short,
-            would_fit=None if fits else self._fitting(balances, request),
+            readings=readings,
+            left=min(MANY, limit.times(spent, _unit(request, self.definition.policy))),
+            short=None if fits else limit.short(readings) or readings[0],
+            would_fit=None if fits else self._fitting(limit, spent, request),
+            quota_of=None if holder == EVERYBODY else holder,
         )
 
-    def _fitting(self, balances: Balances, request: Request) -> str | None:
+    def _fitting(self, limit: Limit, spent: Mapping[str, Totals], request: Request) -> str | None:
         """The most revealing version of what is asked that fits, where it is all of one kind."""
         kinds = counted(request.releases)
         if not isinstance(self.definition.policy, Open) or len(kinds) != 1:
@@ -159,7 +175,7 @@ class Book:
         ((release, count),) = kinds.items()
 
         def fits(other: Release) -> bool:
-            return self.after(balances, _with(request, other * count)) is not None
+            return limit.after(spent, _with(request, other * count)) is not None
 
         found = fitting_version(release, fits)
         return None if found is None else str(found * count)

@@ -49,6 +49,11 @@ class Charge:
         """``reserved``, ``released`` or ``void``."""
         return self._settled if self._settled in {"released", "void"} else "reserved"
 
+    @property
+    def receipt(self) -> int:
+        """The number to tell the analyst: the entry's or, with quotas, of the own charges only."""
+        return self._till.receipt(self.request, entry=self.entry)
+
     def drawing(self) -> None:
         """Noise is about to be drawn: from here on the charge cannot be void."""
         self._refuse_if_settled()

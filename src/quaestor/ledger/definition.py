@@ -22,17 +22,19 @@ if TYPE_CHECKING:
     from quaestor.accounting.filters.base import Filter
     from quaestor.accounting.releases import Release
 
-__all__ = ["ANYBODY", "AccountDefinition", "Share"]
+__all__ = ["ANYBODY", "AccountDefinition", "Quota", "Share"]
 
 ANYBODY = "*"
-"""The name under which every analyst without a share of their own has one."""
+"""The name under which every analyst without a quota of their own has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """How much one analyst may learn alone: a filter over the analyst's own charges.
+class Quota:
+    """How much of an account's budget one analyst may use: a filter over the analyst's charges.
 
-    The analyst ``"*"`` stands for everybody who is not named, each with a share of this size.
+    A quota is not a guarantee about what the analyst can learn. Analysts who act on each other's
+    answers learn from each other, and only the account's total is guaranteed. The analyst ``"*"``
+    stands for everybody who is not named, each with a quota of this size.
     """
 
     analyst: str
@@ -48,7 +50,7 @@ class Share:
         _check_filter(self.filter, epsilon=self.epsilon, delta=self.delta)
 
     def to_dict(self) -> dict[str, Any]:
-        """The share as plain JSON values."""
+        """The quota as plain JSON values."""
         chosen = None if self.filter is None else self.filter.to_dict()
         return {
             "analyst": self.analyst,
@@ -58,21 +60,26 @@ class Share:
         }
 
 
+Share = Quota
+"""The earlier name of :class:`Quota`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountDefinition:
-    """An account's name, target, datasets, policy and shares.
+    """An account's name, target, datasets, policy and quotas.
 
     Args:
         name: what the account is called.
-        epsilon: with ``delta``, what everything charged to the account is together, at most.
+        epsilon: with ``delta``, what everything charged to the account is together, at most: the
+            account's one guarantee.
         delta: see ``epsilon``.
         datasets: the datasets that it pays for, in each of which a person is or is not.
         policy: ``Open()``, ``Planned(...)`` or ``Dashboard(...)``.
         membership: what is publicly known of the datasets that one person is in.
         neighbours: which worlds are compared, as for :func:`quaestor.compose_across`.
-        shares: what each analyst may learn alone; with shares, others than those named may
-            charge nothing, unless there is a share for ``"*"``. Whoever shares answers with
-            others is covered by the account's own target, for that counts all charges.
+        shares: the analysts' quotas, under the name that stored definitions have for them. With
+            quotas, others than those named may charge nothing, unless there is a quota for
+            ``"*"``, and each analyst sees the own quota only.
         beside: whether a dataset may be covered by another account as well; people in it lose
             the sum of both.
     """
@@ -84,7 +91,7 @@ class AccountDefinition:
     policy: Policy = Open()  # noqa: RUF009  # a frozen value
     membership: Fact | None = None
     neighbours: str = "add_remove"
-    shares: tuple[Share, ...] = ()
+    shares: tuple[Quota, ...] = ()
     beside: bool = False
 
     def __post_init__(self) -> None:
@@ -101,9 +108,9 @@ class AccountDefinition:
             resolve(All(self.membership), self.datasets)
         _choose_filters(self)
 
-    def share(self, analyst: str) -> Share | None:
-        """The share that this analyst has, if any."""
-        by_name = {share.analyst: share for share in self.shares}
+    def quota(self, analyst: str) -> Quota | None:
+        """The quota that this analyst has, if any."""
+        by_name = {quota.analyst: quota for quota in self.shares}
         return by_name.get(analyst, by_name.get(ANYBODY))
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,7 +123,7 @@ class AccountDefinition:
             "policy": self.policy.to_dict(),
             "membership": None if self.membership is None else self.membership.to_dict(),
             "neighbours": self.neighbours,
-            "shares": [share.to_dict() for share in self.shares],
+            "shares": [quota.to_dict() for quota in self.shares],
             "beside": self.beside,
         }
 
@@ -132,7 +139,7 @@ class AccountDefinition:
         given["policy"] = policy_from_dict(given["policy"])
         if given["membership"] is not None:
             given["membership"] = fact_from_dict(given["membership"])
-        given["shares"] = tuple(map(_share_from_dict, given["shares"]))
+        given["shares"] = tuple(map(_quota_from_dict, given["shares"]))
         return cls(**given)
 
     @classmethod
@@ -147,9 +154,9 @@ class AccountDefinition:
             raise InvalidParameter("definition", text, shown) from None
 
 
-def _share_from_dict(described: Mapping[str, Any]) -> Share:
+def _quota_from_dict(described: Mapping[str, Any]) -> Quota:
     chosen = described["filter"]
-    return Share(
+    return Quota(
         analyst=described["analyst"],
         epsilon=described["epsilon"],
         delta=described["delta"],
@@ -157,7 +164,7 @@ def _share_from_dict(described: Mapping[str, Any]) -> Share:
     )
 
 
-def _check_target(target: AccountDefinition | Share) -> None:
+def _check_target(target: AccountDefinition | Quota) -> None:
     epsilon = check_real("epsilon", target.epsilon, low=0.0, high=LARGEST_EPSILON)
     object.__setattr__(target, "epsilon", epsilon)
     object.__setattr__(target, "delta", check_real("delta", target.delta, low=0.0, high=1.0))
@@ -204,23 +211,23 @@ def _choose_filters(definition: AccountDefinition) -> None:
         )
         object.__setattr__(definition, "policy", replace(policy, filter=chosen))
     if not isinstance(definition.shares, list | tuple) or not all(
-        isinstance(share, Share) for share in definition.shares
+        isinstance(quota, Quota) for quota in definition.shares
     ):
-        raise InvalidParameter("shares", definition.shares, "a list of Share(...)")
-    names = [share.analyst for share in definition.shares]
+        raise InvalidParameter("shares", definition.shares, "a list of Quota(...)")
+    names = [quota.analyst for quota in definition.shares]
     if len(set(names)) < len(names):
         raise InvalidParameter("shares", names, "one for each analyst")
     expected = _expected(policy)
-    shares = tuple(
-        share
-        if share.filter is not None
+    quotas = tuple(
+        quota
+        if quota.filter is not None
         else replace(
-            share,
-            filter=best_filter(epsilon=share.epsilon, delta=share.delta, expected=expected),
+            quota,
+            filter=best_filter(epsilon=quota.epsilon, delta=quota.delta, expected=expected),
         )
-        for share in definition.shares
+        for quota in definition.shares
     )
-    object.__setattr__(definition, "shares", shares)
+    object.__setattr__(definition, "shares", quotas)
 
 
 def _expected(policy: Policy) -> tuple[Release, ...]:

@@ -20,7 +20,7 @@ __all__ = ["Limit"]
 
 
 class Limit(ABC):
-    """One limit of an account, or of one analyst's share of it.
+    """One limit of an account: its own, or an analyst's quota.
 
     ``spent`` is what was used of its meters so far, by dataset; a limit itself remembers nothing.
     """

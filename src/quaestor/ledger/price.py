@@ -1,4 +1,8 @@
-"""What a charge would cost, read on every meter, in numbers and in words."""
+"""What a charge would cost, read on every meter, in numbers and in words.
+
+An analyst who has a quota is shown the meters of that quota and no others: the account's own would
+tell what other analysts have charged, and so what they were answered.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ __all__ = ["Balance", "Price", "Reading"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balance:
-    """One meter of an account, or of an analyst's share, as it stands on one dataset.
+    """One meter of an account, or of an analyst's quota, as it stands on one dataset.
 
     ``spent`` is None once a charge was made of which this meter says nothing: it is of no use from
     then on, and others carry the promise. ``remaining`` is what a single further charge on the
@@ -31,6 +35,11 @@ class Balance:
     spent: Fraction | None
     remaining: Fraction | None
     limit: Fraction
+
+    @property
+    def title(self) -> str:
+        """The meter in words, with whose it is."""
+        return _title(self.meter, self.analyst)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: floats on the safe side."""
@@ -69,7 +78,7 @@ class Reading:
     @property
     def title(self) -> str:
         """The meter in words, with whose it is."""
-        return self.meter if self.analyst is None else f"{self.meter} of {self.analyst}'s share"
+        return _title(self.meter, self.analyst)
 
     def words(self) -> str:
         """The amounts, rounded to the safe side."""
@@ -100,6 +109,9 @@ class Price:
     for is one kind, of the whole list otherwise. Where the charge does not fit, ``short`` is the
     meter in the way, and ``would_fit`` the most revealing release of the same kind that fits, if
     one is known.
+
+    ``quota_of`` is the analyst whose quota all of this is about: then it says nothing of the
+    account's total, which may be unable to pay what fits the quota. None: it is about the total.
     """
 
     account: str
@@ -109,12 +121,19 @@ class Price:
     left: int
     short: Reading | None = None
     would_fit: str | None = None
+    quota_of: str | None = None
 
     def refusal(self) -> BudgetExceeded:
-        """The error that says so."""
+        """The error of a charge that was refused: by these figures, or without any.
+
+        What fits an analyst's quota and is refused lacks the account's total. How much is lacking
+        would tell what others have charged, so that nothing is said of it.
+        """
         short = self.short
         if short is None:
-            raise ValueError(self)
+            if self.quota_of is None:
+                raise ValueError(self)
+            return BudgetExceeded(self.account)
         difference = short.difference
         amounts = (
             None
@@ -138,5 +157,10 @@ class Price:
             "fits": self.fits,
             "left": self.left,
             "would_fit": self.would_fit,
+            "quota_of": self.quota_of,
             "meters": [reading.to_dict() for reading in self.readings],
         }
+
+
+def _title(meter: str, analyst: str | None) -> str:
+    return meter if analyst is None else f"{meter} of {analyst}'s quota"

@@ -35,14 +35,18 @@ def checked_request(  # noqa: PLR0913  # what an entry says
     analyst: str,
     purpose: str = "",
     query: str = "",
+    by_owner: bool = False,
 ) -> Request:
-    """The request, or an error that says what is wrong with it."""
+    """The request, or an error that says what is wrong with it.
+
+    Where there are quotas it needs a name, unless it is the owner who asks what would fit.
+    """
     if dataset is None and len(definition.datasets) == 1:
         dataset = definition.datasets[0]
     if dataset not in definition.datasets:
         valid = f"one of the account's: {', '.join(definition.datasets)}"
         raise InvalidParameter("dataset", dataset, valid)
-    if analyst or definition.shares:
+    if analyst or (definition.shares and not by_owner):
         texts.name("analyst", analyst)
     return Request(
         releases=checked_releases("releases", releases),

@@ -115,13 +115,29 @@ class Till:
 
     def _after(self, balances: Balances, requests: Sequence[Request]) -> Balances:
         """The totals after these requests."""
-        balances = dict(balances)
+        after = dict(balances)
         for request in requests:
-            changed = self.book.after(balances, request)
+            changed = self.book.after(after, request)
             if changed is None:
-                raise _Refused(balances, request)
-            balances.update(changed)
-        return balances
+                raise self._beyond_quota(balances, requests) or _Refused(after, request)
+            after.update(changed)
+        return after
+
+    def _beyond_quota(self, balances: Balances, requests: Sequence[Request]) -> _Refused | None:
+        """The first request that the analyst's quota has no room for, if there is one.
+
+        A quota that is too small is always the reason given, whether or not the account's total
+        would do: which of both is short must not tell what others have charged.
+        """
+        if not self.book.definition.shares:
+            return None
+        after = dict(balances)
+        for request in requests:
+            changed = self.book.after_in_quota(after, request)
+            if changed is None:
+                return _Refused(after, request)
+            after.update(changed)
+        return None
 
     def release(self, request: Request, *, entry: int, answer: str | None) -> None:
         """Settle a charge as released, with its answer."""
@@ -173,6 +189,20 @@ class Till:
             changed[place] = less
         return changed
 
+    def receipt(self, request: Request, *, entry: int) -> int:
+        """The number of a charge as its analyst may know it.
+
+        Where there are quotas, analysts count their own charges only: the number of the entry
+        would tell how often others have charged.
+        """
+        if not self.book.definition.shares:
+            return entry
+        with self.store.reading() as session:
+            row = session.row(
+                sql.CHARGES_OF, account=self.name, analyst=request.analyst, entry=entry
+            )
+        return int(row[0]) if row else 0
+
     def _refuse_if_settled(self, session: Session, entry: int) -> None:
         found = session.row(sql.SETTLED, account=self.name, entry=entry)
         if found is not None:
@@ -200,7 +230,7 @@ class Till:
             return state_of(session.row(sql.STATE, account=self.name), account=self.name)
 
     def balances(self, analyst: str) -> Balances:
-        """The totals of all analysts together and, with shares, of this one."""
+        """The totals of all analysts together and, with quotas, of this one."""
         return self._read(analyst, charging=False).balances
 
     def _read(self, analyst: str, *, charging: bool) -> _Known:

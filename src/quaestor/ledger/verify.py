@@ -129,7 +129,7 @@ def _check_totals(session: Session, book: Book, chain: Chain) -> None:
         )
     holder = book.beyond(priced)
     if holder is not None:
-        whose = "it allows" if holder == EVERYBODY else f"the share of {holder!r} allows"
+        whose = "it allows" if holder == EVERYBODY else f"the quota of {holder!r} allows"
         raise LedgerCorrupted(f"account {account!r}", f"more was charged than {whose}")
 
 

@@ -268,13 +268,20 @@ WRONG: list[tuple[str, int | None, str, str]] = [
         "rho = 1.0",
     ),
     (VISITS + ACCOUNT + "shares = 3", 16, "shares must be a table", "[accounts.NAME.shares]"),
+    (VISITS + ACCOUNT + "quotas = 3", 16, "quotas must be a table", "[accounts.NAME.quotas]"),
+    (
+        VISITS + ACCOUNT + "quotas.ada = { epsilon = 0.5 }\nshares.bob = { epsilon = 0.5 }",
+        17,
+        "two names of one key",
+        "keep  quotas",
+    ),
     (VISITS + ACCOUNT + "shares.ada = 0.5", 16, "ada must be a table", "epsilon = 0.5"),
     (VISITS + ACCOUNT + "shares.'' = { epsilon = 1 }", 16, "name of an analyst", "printed"),
-    (VISITS + ACCOUNT + "shares.ada = {}", 16, "share of 'ada': epsilon is missing", "epsilon"),
+    (VISITS + ACCOUNT + "shares.ada = {}", 16, "quota of 'ada': epsilon is missing", "epsilon"),
     (
         VISITS + ACCOUNT + "[accounts.a.shares]\nada = { epsilon = 2 }",
         17,
-        "a share cannot be more than the whole account",
+        "a quota cannot be more than the whole account",
         "epsilon 1.0 and delta 1e-06",
     ),
     (

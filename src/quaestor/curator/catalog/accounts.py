@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["POLICIES", "read_accounts"]
 
 POLICIES = ("open", "planned", "dashboard")
-_KEYS = ("epsilon", "delta", "datasets", "policy", "expected", "plan", "queries", "shares")
+_KEYS = ("epsilon", "delta", "datasets", "policy", "expected", "plan", "queries", "quotas")
 _OF_POLICY = {"open": "expected", "planned": "plan", "dashboard": "queries"}
 _LONGEST_SQL = 20_000
 _HEADER = "write  [accounts.research]  and what belongs to the account below it"
@@ -42,7 +42,7 @@ def read_accounts(document: Section, datasets: tuple[str, ...]) -> tuple[Account
 
 
 def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan:
-    section.only(*_KEYS, "beside")
+    section.only(*_KEYS, "beside", "shares")
     policy = section.choice("policy", POLICIES, remedy=f"policies are {', '.join(POLICIES)}")
     policy = policy or "open"
     for other, key in _OF_POLICY.items():
@@ -58,7 +58,7 @@ def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan
         datasets=datasets,
         policy=policy,
         expected=_releases(section, "expected"),
-        shares=_shares(section, epsilon=epsilon, delta=delta),
+        shares=_quotas(section, epsilon=epsilon, delta=delta),
         plan=_plan(section, datasets) if policy == "planned" else (),
         queries=_queries(section) if policy == "dashboard" else (),
         beside=section.truth("beside", remedy="write  beside = true  if losses may add up"),
@@ -161,21 +161,26 @@ def _query(entry: Section) -> DashboardQuery:
     )
 
 
-def _shares(
+def _quotas(
     section: Section, *, epsilon: float, delta: float
 ) -> tuple[tuple[str, float, float], ...]:
-    remedy = 'write  "ada" = { epsilon = 0.5, delta = 5e-7 }  under  [accounts.NAME.shares]'
-    shares = section.section("shares", title=f"{section.title}, shares", remedy=remedy)
+    """The analysts' quotas; ``shares`` is the key's earlier name, and means the same."""
+    key = "shares" if "shares" in section.values else "quotas"
+    remedy = f'write  "ada" = {{ epsilon = 0.5, delta = 5e-7 }}  under  [accounts.NAME.{key}]'
+    if key == "shares" and "quotas" in section.values:
+        problem = "quotas and shares are two names of one key"
+        raise section.wrong("shares", problem, "keep  quotas  and move all analysts there")
+    quotas = section.section(key, title=f"{section.title}, {key}", remedy=remedy)
     read: list[tuple[str, float, float]] = []
-    for analyst, share in shares.sections(kind=f"{section.title}, share of", remedy=remedy):
-        share.only("epsilon", "delta")
+    for analyst, quota in quotas.sections(kind=f"{section.title}, quota of", remedy=remedy):
+        quota.only("epsilon", "delta")
         if not analyst.strip() or not analyst.isprintable() or len(analyst) > 100:
             problem = f"{shown(analyst)} cannot be the name of an analyst"
-            raise shares.wrong(analyst, problem, "take up to 100 characters that can be printed")
-        own = _epsilon(share), _delta(share, default=0.0)
+            raise quotas.wrong(analyst, problem, "take up to 100 characters that can be printed")
+        own = _epsilon(quota), _delta(quota, default=0.0)
         if own[0] > epsilon or own[1] > delta:
-            problem = "a share cannot be more than the whole account"
-            raise share.wrong(None, problem, f"stay within epsilon {epsilon!r} and delta {delta!r}")
+            problem = "a quota cannot be more than the whole account"
+            raise quota.wrong(None, problem, f"stay within epsilon {epsilon!r} and delta {delta!r}")
         read.append((analyst, *own))
     return tuple(read)
 

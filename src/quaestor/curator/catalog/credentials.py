@@ -53,7 +53,7 @@ def _is_name(place: Place) -> bool:
     """Whether the key is a name that the owner chose: of a table, a column, an analyst."""
     if len(place) == 2:
         return place[0] in {"tables", "accounts"}
-    return len(place) == 4 and place[2] in {"columns", "shares", "plan"}
+    return len(place) == 4 and place[2] in {"columns", "quotas", "shares", "plan"}
 
 
 def _is_query(place: Place) -> bool:

@@ -96,9 +96,9 @@ class AccountPlan:
     """An account as the catalog describes it; the ledger keeps what became of it.
 
     ``expected`` are release expressions, for the policy ``open``; ``plan`` are release expressions
-    by dataset, for ``planned``; ``queries`` are for ``dashboard``. Each share is an analyst, an
-    epsilon and a delta; the analyst ``*`` is everybody who is not named. ``beside`` says that
-    another account pays for the same people, and that their losses add up.
+    by dataset, for ``planned``; ``queries`` are for ``dashboard``. ``shares`` are the quotas:
+    each is an analyst, an epsilon and a delta; the analyst ``*`` is everybody who is not named.
+    ``beside`` says that another account pays for the same people, and that their losses add up.
     """
 
     name: str

@@ -15,6 +15,7 @@ __all__ = [
     "ANSWERS",
     "BALANCES",
     "BALANCES_OF",
+    "CHARGES_OF",
     "CLEAR_BALANCES",
     "DEFINITION",
     "ENTRIES",
@@ -82,6 +83,12 @@ CLEAR_BALANCES = "DELETE FROM ledger_balances WHERE account = :account"
 SETTLED = """
 SELECT kind FROM ledger_events
 WHERE account = :account AND entry = :entry AND kind IN ('released', 'void')
+"""
+
+CHARGES_OF = """
+SELECT COUNT(*) FROM ledger_events
+WHERE account = :account AND analyst = :analyst AND entry <= :entry
+AND kind IN ('reserved', 'imported')
 """
 
 ENTRIES = """
