@@ -279,6 +279,9 @@ def differences(left: Drawn, right: Drawn) -> Iterator[str]:
     """Where one person changes more than the noise was priced for."""
     if (left.kind, left.bound, left.cells) != (right.kind, right.bound, right.cells):
         yield "priced differently"
+    for one in (left, right):
+        if len(set(one.labels)) < len(one.labels):
+            yield f"{one.kind} has two cells of one name"
     cells = [dict(zip(one.labels, one.values, strict=True)) for one in (left, right)]
     changed = 0
     for label in {**cells[0], **cells[1]}:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.curator.catalog.model import ColumnFacts, Source
+from tests.curator.door import Seen
 from tests.curator.engines.storage import (
     CSV_LINES,
     DUCKDB,
@@ -18,6 +19,7 @@ from tests.curator.engines.storage import (
     SPARK,
     SPARK_ODD,
     Pair,
+    Variant,
     apart,
     asked,
     catalog,
@@ -92,6 +94,26 @@ def _as_kinds(pair: Pair) -> list[str]:
 
 def _as_every_kind(pair: Pair) -> list[str]:
     return list(chain.from_iterable(trouble(pair, variant) for variant in KINDS))
+
+
+_ORDINARY = {
+    "integer": "BIGINT",
+    "real": "DOUBLE",
+    "text": "VARCHAR",
+    "date": "DATE",
+    "boolean": "BOOLEAN",
+}
+
+
+@pytest.mark.parametrize("variant", KINDS, ids=[variant.name for variant in KINDS])
+def test_every_question_is_answered_of_an_ordinary_type(
+    duckdb_stored: list[Pair], variant: Variant
+) -> None:
+    """Otherwise two refusals would look alike, and nothing would be tested."""
+    names = [stored.name for stored in DUCKDB]
+    pair = duckdb_stored[names.index(_ORDINARY[variant.kind])]
+    for sql in variant.questions:
+        assert isinstance(asked(catalog(pair.without, (variant.facts,)), sql), Seen), sql
 
 
 @pytest.mark.parametrize("number", range(len(DUCKDB)), ids=[one.name for one in DUCKDB])
