@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from quaestor.curator.engines.files import found, header, kind_of, pattern_of
+from quaestor.curator.engines.tolerant_parquet import tolerant_view
 from quaestor.curator.kernel.relations import Base
 from quaestor.curator.scalars.dialects import DUCKDB
 from quaestor.errors import MissingExtra, SourceUnavailable
@@ -28,7 +30,7 @@ class DuckConnection:
         self._catalog = catalog
         self._connection = duckdb.connect()
         self._attached: dict[str, str] = {}
-        self._views: list[str] = []
+        self._parquet: dict[str, list[str]] = {}
         for setting in (  # for cursors too, which do not inherit what is set for one connection
             "SET GLOBAL TimeZone = 'UTC'",
             "SET GLOBAL ieee_floating_point_ops = false",  # what is divided by zero is NULL
@@ -59,9 +61,23 @@ class DuckConnection:
         return Base(sql=name, types={column[0]: column[1] for column in columns})
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement, on a cursor of its own."""
+        """The rows of a statement, on a cursor of its own.
+
+        One text that is not UTF-8, or one time beyond its range, makes DuckDB's scan of a Parquet
+        file fail. Such files are read again in a slower way in which that value is NULL.
+        """
+        import duckdb
+
+        names = [name for name in self._parquet if name in sql]
         with self._connection.cursor() as cursor:
             cursor.execute("SET enable_progress_bar = false")
+            try:
+                return list(cursor.execute(sql).fetchall())
+            except duckdb.Error:
+                if not names:
+                    raise
+            for name in names:
+                sql = sql.replace(name, tolerant_view(cursor, self._parquet[name]))
             return list(cursor.execute(sql).fetchall())
 
     def close(self) -> None:
@@ -105,8 +121,9 @@ class DuckConnection:
                 # Otherwise one line that ends in another way, or a text of two lines, is an error.
                 "strict_mode = false, parallel = false)"
             )
-        name = f"files{len(self._views)}"
-        self._views.append(name)
+        name = f"files_{uuid4().hex}"  # a name that no text of a question holds
+        if kind == "parquet":
+            self._parquet[name] = paths
         try:
             self._connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {rows}")  # noqa: S608 (quoted)
             return self._described(name)

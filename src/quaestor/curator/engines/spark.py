@@ -51,6 +51,7 @@ class SparkConnection:
             else:
                 frame = self._session.table(name)
             types = {each.name: each.dataType.simpleString() for each in frame.schema.fields}
+            _check_times(table, frame, types)
             return Base(sql=".".join(map(SPARK.name_of, name.split("."))), types=types)
         except SourceUnavailable:
             raise
@@ -76,9 +77,34 @@ class SparkConnection:
             inferSchema=False,
             sep=between(table),
             escape='"',
+            maxColumns=1_000_000,  # a line of more fields than the default fails
             multiLine=True,  # a quoted line break is part of its field, and no row of its own
             mode="PERMISSIVE",
         )
+
+
+def _check_times(table: Table, frame: Any, types: dict[str, str]) -> None:
+    """Refuse Parquet files with a time that Spark cannot read, whatever is asked of them later."""
+    if table.source.files is None:
+        return
+    declared = {column.name.lower() for column in table.columns if column.kind == "date"}
+    times = [
+        name
+        for name, kind in types.items()
+        if name.lower() in declared and kind.startswith("timestamp")
+    ]
+    for name in times:
+        readable = True
+        try:
+            frame.selectExpr(f"max({SPARK.name_of(name)})").collect()
+        except Exception:  # noqa: BLE001 (what it says may quote the value)
+            readable = False
+        if not readable:
+            raise SourceUnavailable(
+                table.name,
+                f"Spark cannot read its column {name!r}: write its times in microseconds, or "
+                "leave the column out of the catalog",
+            )
 
 
 def _session(table: Table) -> Any:

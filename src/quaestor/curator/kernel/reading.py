@@ -81,7 +81,9 @@ class _Stored:
     def text(self) -> str:
         """The value as a text that is compared by its bytes."""
         dialect = self.sql.dialect
-        value = self.value if self.storage == "text" else f"CAST({self.value} AS {dialect.text})"
+        value = dialect.readable.format(self.value)
+        if self.storage != "text":
+            value = f"CAST({self.value} AS {dialect.text})"
         if self.type.lower() in {"citext", "name", "bpchar"} or self.type.lower().startswith(
             "char"
         ):
@@ -169,7 +171,8 @@ def _integer(column: _Stored) -> Scalar:
     low, high = _ends(column.facts)
     low, high = max(-GREATEST_WHOLE, math.ceil(low)), min(GREATEST_WHOLE, math.floor(high))
     if _numeric(column) == "whole":
-        value = column.sql.clip(column.value, str(int(low)), str(int(high)), bare=True)
+        whole = f"CAST({column.value} AS BIGINT)"  # unsigned ones would not meet a negative bound
+        value = column.sql.clip(whole, str(int(low)), str(int(high)), bare=True)
         value = f"CAST({value} AS BIGINT)"
     else:
         value = column.sql.integer(column.real(low, high, 0.25))
@@ -220,7 +223,7 @@ def _date(column: _Stored) -> Scalar:
     if storage == "text":
         return cast(column.sql, Scalar(sql=column.text(), kind="text"), "date")
     if storage == "time":
-        value = f"CAST({value} AS DATE)"
+        value = column.sql.dialect.moment.format(value)
     elif storage != "date":
         raise Mismatch(column.facts, column.type)
     first, last = (column.sql.day(day) for day in (_FIRST_DAY, _LAST_DAY))

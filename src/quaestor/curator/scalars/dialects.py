@@ -24,6 +24,8 @@ class Dialect:
     """The character around names."""
     bytewise: str
     """A text that is compared, sorted and grouped by its bytes, whatever the column's collation."""
+    readable: str
+    """A stored text, or NULL if it is not UTF-8."""
     decoded: str
     """A text from the hexadecimal digits of its UTF-8."""
     encoded: str
@@ -39,6 +41,8 @@ class Dialect:
     """Of a date: 0 for Sunday to 6."""
     first_of: str
     """The first day of a date's month or year."""
+    moment: str
+    """A point in time as a date; NULL, or a date outside the calendar, where there is none."""
     days: str
     """A date as a number of days since 1970."""
     added: str
@@ -59,6 +63,7 @@ DUCKDB: Final = Dialect(
     real="DOUBLE",
     quote='"',
     bytewise='({0} COLLATE "binary")',
+    readable="{0}",
     decoded="decode(from_hex('{0}'))",
     encoded="hex(encode({0}))",
     nan="isnan({0})",
@@ -67,6 +72,11 @@ DUCKDB: Final = Dialect(
     divisor="{0}",
     weekday="EXTRACT(dow FROM {0})",
     first_of="CAST(date_trunc('{1}', {0}) AS DATE)",
+    moment=(
+        "CASE WHEN TRY_CAST({0} AS TIMESTAMP) BETWEEN TIMESTAMP '0001-01-01' "
+        "AND TIMESTAMP '9999-12-31 23:59:59.999999' "
+        "THEN CAST(TRY_CAST({0} AS TIMESTAMP) AS DATE) END"
+    ),
     days=f"({{0}} - {_DAY_ZERO})",
     added="SUM({0})",
     escapes=False,
@@ -77,6 +87,7 @@ POSTGRES: Final = Dialect(
     real="double precision",
     quote='"',
     bytewise='({0} COLLATE "C")',
+    readable="{0}",
     decoded="convert_from(decode('{0}', 'hex'), 'UTF8')",
     encoded="encode(convert_to({0}, 'UTF8'), 'hex')",
     nan="({0} = 'NaN')",
@@ -85,6 +96,7 @@ POSTGRES: Final = Dialect(
     divisor="NULLIF({0}, 0)",
     weekday="EXTRACT(dow FROM {0})",
     first_of="CAST(date_trunc('{1}', CAST({0} AS timestamp)) AS DATE)",
+    moment="CAST({0} AS DATE)",
     days=f"({{0}} - {_DAY_ZERO})",
     added="SUM({0})",
     escapes=True,
@@ -95,6 +107,7 @@ SPARK: Final = Dialect(
     real="DOUBLE",
     quote="`",
     bytewise="collate({0}, 'UTF8_BINARY')",
+    readable="try_validate_utf8({0})",
     decoded="CAST(X'{0}' AS STRING)",
     encoded="hex(CAST({0} AS BINARY))",
     nan="isnan({0})",
@@ -103,6 +116,7 @@ SPARK: Final = Dialect(
     divisor="{0}",
     weekday="(dayofweek({0}) - 1)",
     first_of="trunc({0}, '{1}')",
+    moment="CAST({0} AS DATE)",
     days=f"datediff({{0}}, {_DAY_ZERO})",
     added="SUM(CAST({0} AS DECIMAL(20, 0)))",
     escapes=True,
