@@ -115,8 +115,14 @@ def heads(ledger: Ledger) -> dict[str, str]:
 
 
 def meters(account: Account, analyst: str) -> list[dict[str, str | None]]:
-    """Every meter of an account and, if one is named, of an analyst's share: exactly."""
-    return [
+    """Every meter of an account and, if one is named, of an analyst's quota: exactly.
+
+    They were shown together then; now an analyst with a quota sees that alone.
+    """
+    balances = account.remaining()
+    if analyst and account.definition.shares:
+        balances = (*balances, *account.remaining(analyst=analyst))
+    told = [
         {
             "meter": balance.meter,
             "dataset": balance.dataset,
@@ -126,5 +132,6 @@ def meters(account: Account, analyst: str) -> list[dict[str, str | None]]:
                 for name in ("spent", "remaining", "limit")
             },
         }
-        for balance in account.remaining(analyst=analyst)
+        for balance in balances
     ]
+    return sorted(told, key=str)

@@ -183,7 +183,7 @@ def test_an_account_is_what_it_was_and_has_what_it_had(
         assert account.state().closed == recorded["closed"]
         for analyst, expected in recorded["meters"].items():
             if not recorded["unsound"]:
-                assert meters(account, analyst) == expected, name
+                assert meters(account, analyst) == sorted(expected, key=str), name
 
 
 def test_an_account_whose_price_was_unsound_still_opens(ledgers: dict[str, Ledger]) -> None:
@@ -238,7 +238,10 @@ def test_an_old_ledger_is_charged_for_a_new_question(world: str, tmp_path: Path)
     }[world]
     with Curator.from_file(tmp_path) as curator:
         answer = curator.ask(sql, epsilon=0.2, account=name, analyst=analyst)
-        assert answer.receipt == ACCOUNTS[world][name]["entries"] + 1
+        entries = list(curator.account(name).entries())
+        assert len(entries) == ACCOUNTS[world][name]["entries"] + 1
+        if not analyst:  # receipts of those who have a quota count their own charges
+            assert answer.receipt == len(entries)
         assert not answer.repeated
         assert curator.ask(sql, epsilon=0.2, account=name, analyst=analyst).repeated
         noted = {each: account["head"] for each, account in ACCOUNTS[world].items()}

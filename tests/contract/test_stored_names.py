@@ -223,7 +223,10 @@ def test_the_frozen_questions_have_every_name_in_them() -> None:
 
     for recorded in ANSWERED:
         look([recorded.told["query"], *filter(None, recorded.told["draws"])])
-    assert seen == {name: set(names) for name, names in IN_FINGERPRINTS.items()}
+    younger = {"Joint", "Union"}  # than the frozen questions
+    assert seen == {
+        name: set(names) for name, names in IN_FINGERPRINTS.items() if name not in younger
+    }
 
 
 @pytest.mark.usefixtures("moved")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.curator.catalog.model import ColumnFacts, Source
-from tests.curator.door import Seen
+from quaestor.errors import SourceUnavailable
+from tests.curator.door import Seen, exact
 from tests.curator.engines.storage import (
     CSV_LINES,
     DUCKDB,
@@ -194,13 +195,34 @@ def test_no_value_of_a_parquet_file_makes_a_question_to_spark_fail(
     spark: Any, spark_master: str, tmp_path: Path, *, valid: bool
 ) -> None:
     assert spark
-    types = [one for one in PARQUET if one.natural and ("not UTF-8" not in one.name) == valid]
+    coarse = ("timestamp[s", "timestamp[ms")  # refused as a whole: see the next test
+    types = [
+        one
+        for one in PARQUET
+        if one.natural
+        and ("not UTF-8" not in one.name) == valid
+        and not one.name.startswith(coarse)
+    ]
     sources = []
     for name in ("without", "with"):
         parquet_wide(tmp_path / f"{name}.parquet", types, hostile=name == "with")
         file = str(tmp_path / f"{name}.parquet")
         sources.append(Source(engine="spark", connection=spark_master, files=file))
     assert list(_told_apart((sources[0], sources[1]), wide_questions(types))) == []
+
+
+def test_a_parquet_file_with_a_time_that_spark_cannot_read_is_refused_whatever_is_asked(
+    spark: Any, spark_master: str, tmp_path: Path
+) -> None:
+    assert spark
+    types = [one for one in PARQUET if one.name.startswith("timestamp[ms")]
+    file = str(tmp_path / "with.parquet")
+    parquet_wide(tmp_path / "with.parquet", types, hostile=True)
+    source = Source(engine="spark", connection=spark_master, files=file)
+    facts = tuple(ColumnFacts(name=f"x{at}", kind="date") for at in range(len(types)))
+    for sql in ("SELECT COUNT(*) AS n FROM t", "SELECT COUNT(*) AS n FROM t WHERE id = 0"):
+        with pytest.raises(SourceUnavailable, match="microseconds"):
+            exact(catalog(source, facts), sql)
 
 
 @pytest.mark.parametrize("number", range(len(SPARK_ODD)), ids=[one.name for one in SPARK_ODD])

@@ -223,7 +223,9 @@ def _date(column: _Stored) -> Scalar:
     if storage == "text":
         return cast(column.sql, Scalar(sql=column.text(), kind="text"), "date")
     if storage == "time":
-        value = column.sql.dialect.moment.format(value)
+        dialect = column.sql.dialect
+        zoned = column.type.lower().endswith("with time zone")
+        value = (dialect.zoned if zoned else dialect.moment).format(value)
     elif storage != "date":
         raise Mismatch(column.facts, column.type)
     first, last = (column.sql.day(day) for day in (_FIRST_DAY, _LAST_DAY))

@@ -43,6 +43,8 @@ class Dialect:
     """The first day of a date's month or year."""
     moment: str
     """A point in time as a date; NULL, or a date outside the calendar, where there is none."""
+    zoned: str
+    """The same of a point in time with a zone: its date in UTC."""
     days: str
     """A date as a number of days since 1970."""
     added: str
@@ -77,6 +79,10 @@ DUCKDB: Final = Dialect(
         "AND TIMESTAMP '9999-12-31 23:59:59.999999' "
         "THEN CAST(TRY_CAST({0} AS TIMESTAMP) AS DATE) END"
     ),
+    zoned=(  # a cast to TIMESTAMP fails at the end of time, and TRY_CAST with it
+        "CASE WHEN epoch_us({0}) BETWEEN -62135596800000000 AND 253402300799999999 "
+        "THEN CAST(make_timestamp(epoch_us({0})) AS DATE) END"
+    ),
     days=f"({{0}} - {_DAY_ZERO})",
     added="SUM({0})",
     escapes=False,
@@ -97,6 +103,7 @@ POSTGRES: Final = Dialect(
     weekday="EXTRACT(dow FROM {0})",
     first_of="CAST(date_trunc('{1}', CAST({0} AS timestamp)) AS DATE)",
     moment="CAST({0} AS DATE)",
+    zoned="CAST({0} AS DATE)",
     days=f"({{0}} - {_DAY_ZERO})",
     added="SUM({0})",
     escapes=True,
@@ -117,6 +124,7 @@ SPARK: Final = Dialect(
     weekday="(dayofweek({0}) - 1)",
     first_of="trunc({0}, '{1}')",
     moment="CAST({0} AS DATE)",
+    zoned="CAST({0} AS DATE)",
     days=f"datediff({{0}}, {_DAY_ZERO})",
     added="SUM(CAST({0} AS DECIMAL(20, 0)))",
     escapes=True,
