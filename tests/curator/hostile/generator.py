@@ -40,6 +40,8 @@ _PARTS = ("YEAR", "YEAR", "QUARTER", "MONTH", "DAY", "DAYOFWEEK")
 _ENDS = ((0, 1), (0, 100), (-5, 5), (0, 1000), (-1000, 1000), (0, 10_000), (-20_000, 20_000),
          (-1_000_000, 1_000_000), (0, 100_000_000))  # fmt: skip
 _LIKE = ("%", "_%", "R%", "%e", "%\\%", "r_me", "\u212a%")
+_WEIGHTS = {"real": 6, "integer": 2, "date": 3}
+_KEY_KINDS = (None, "text", "text", "integer", "date")
 _MOST_JOINED = 4
 
 
@@ -164,11 +166,10 @@ class _Writer:
 
     def _focused(self, table: Table) -> None:
         """Some columns; those that can be added up more often than others."""
-        weights = {"real": 6, "integer": 3}
         names = [
             c.name
             for c in table.columns
-            for _ in range(1 if c.low is None else weights.get(c.kind, 1))
+            for _ in range(_WEIGHTS.get(c.kind, 1) if c.low is not None or c.kind == "date" else 1)
         ]
         self.focus = list(
             {self.draw.choice(names): None for _ in range(self.draw.choice((1, 1, 1, 2, 3)))}
@@ -365,7 +366,7 @@ class _Writer:
     def _number(self, rows: _Rows) -> tuple[str, bool]:
         """A number, and whether sums of it surely have bounds."""
         dated = self._column(rows, "date")
-        if dated is not None and self._maybe(0.4 if self._in_focus(dated) else 0.1):
+        if dated is not None and self._maybe(0.6 if self._in_focus(dated) else 0.12):
             return f"{self.draw.choice(_PARTS)}({dated.written})", False
         if self._maybe(0.08):
             worded = self._column(rows, "text")
@@ -462,7 +463,7 @@ class _Writer:
         keys: list[str] = []
         conditions: list[str] = []
         for _ in range(self.draw.choice((0, 0, 1, 1, 1, 1 if self.terse else 2))):
-            column = self._column(rows, self.draw.choice((None, None, "text", "integer", "date")))
+            column = self._column(rows, self.draw.choice(_KEY_KINDS))
             if column is None or column.unit:
                 continue
             key = column.written if self._maybe(0.6) else self._like_column(column, rows)

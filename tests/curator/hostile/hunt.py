@@ -44,15 +44,17 @@ _PART = re.compile(r"\b(YEAR|QUARTER|MONTH|DAY|DAYOFWEEK)\(")
 def sort_of(worlds: Worlds, statement: Statement, found: tuple[Violation, ...]) -> str:
     """A rough name for what is behind: what must go for the fault to go."""
     first = found[0]
+    if any(one.kind == "bound" and _wholesale(one) for one in found):
+        return "a group that is called otherwise"
     plain = _plainly_named(statement)
-    if plain.sql != statement.sql and not judged(worlds, plain).found:
-        return "a name that the code uses too"
+    if plain.sql != statement.sql:
+        still = {one.kind for one in judged(worlds, plain).found}
+        if not still & {one.kind for one in found}:
+            return "a name that the code uses too"
     if first.kind == "failure":
         return "fails with the person only"
     if any(one.kind == "cells" and _copies(one) for one in found):
         return "copies of a cell"
-    if any(one.kind == "bound" and _wholesale(one) for one in found):
-        return "a group that is called otherwise"
     if first.kind == "bound" and _PART.search(statement.sql):
         return "a cell moved too far, with parts of dates"
     return f"other: {first.kind}"

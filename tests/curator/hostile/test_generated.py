@@ -80,7 +80,7 @@ def test_no_generated_question_tells_neighbours_apart_on_duckdb(on_duckdb: World
 
 
 def test_no_generated_question_tells_neighbours_apart_in_files(on_files: Worlds) -> None:
-    _check(on_files, SEED + 1, 60)
+    _check(on_files, SEED + 1, 40)
 
 
 def test_no_generated_question_tells_neighbours_apart_on_postgres(on_postgres: Worlds) -> None:
