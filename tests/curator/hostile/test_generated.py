@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from tests.curator.hostile.worlds import Worlds
 
+# PySpark leaves the sockets of its answers to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
 SEED = 20_261_116
 
 
