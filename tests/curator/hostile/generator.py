@@ -203,11 +203,29 @@ class _Writer:
             parts.append(f"{made} AS {name}")
             shown = self._renamed(column, alias, name.strip('"'), derived=not plain)
             columns.append(shown)
+        if self._maybe(0.5):
+            self._shadow(inner, alias, taken, parts, columns)
         if not parts:
             parts.append("1 AS one")
         where = self._where(inner, 0.35)
         sql = f"(SELECT {', '.join(parts)} FROM {inner.sql}{where}) AS {alias}"
         return _Rows(sql, columns, inner.private, inner.dataset)
+
+    def _shadow(
+        self, inner: _Rows, alias: str, taken: set[str], parts: list[str], columns: list[_Column]
+    ) -> None:
+        """One more column, of numbers without bounds if there are any, under a name of that sort.
+
+        Whatever is read in the place of another shows best if it is not clipped.
+        """
+        free = [
+            c for c in inner.columns if c.kind in _NUMBER_KINDS and not c.bounded and not c.unit
+        ]
+        if not free:
+            return
+        column, name = self.draw.choice(free), self._alias(taken)
+        parts.append(f"{column.written} AS {name}")
+        columns.append(self._renamed(column, alias, name.strip('"')))
 
     def _renamed(self, column: _Column, alias: str, name: str, *, derived: bool = False) -> _Column:
         return _Column(
