@@ -71,8 +71,7 @@ def pay(
     try:
         with charge:
             progress("computing exact figures")
-            prepared = engine.prepare(asked.offer.measurement)
-            exact = prepared.exact()
+            prepared, exact = engine.measure(asked.offer.measurement)
             charge.drawing()
             progress("drawing noise")
             released = prepared.draw(exact)

@@ -95,6 +95,16 @@ class Curator:
         if self._own:
             self.ledger.close()
 
+    @property
+    def corrections(self) -> int:
+        """How many figures of engines had to be moved into their range: for the data owner alone.
+
+        It is 0 as long as engines return what they are asked for. It depends on private data, and
+        is no part of any answer.
+        """
+        with self._lock:
+            return sum(engine.corrections for engine in self._engines.values())
+
     def open_account(self, name: str) -> Account:
         """Open an account as the catalog plans it: once, for good."""
         open_from_catalog(self.catalog, name, ledger=self.ledger)

@@ -37,6 +37,7 @@ FINEST_GRAIN: Final = -400
 SMALLEST_GRAIN: Final = -94
 """That of floats that are 0 or at least 2^-40 in magnitude, as texts and plain reals are read."""
 _MOST_STEPS: Final = 2**20
+_FINEST: Final = -300  # no step is smaller than two to this power
 _MANTISSA: Final = 53
 
 
@@ -90,7 +91,10 @@ def grain_of(number: float) -> int:
 def default_step(low: float, high: float) -> float:
     """The power of two that cuts the larger of two bounds into at most 2^20 steps."""
     most = max(abs(low), abs(high))
-    return 2.0 ** math.ceil(math.log2(most / _MOST_STEPS)) if most > 0 else 1.0
+    if most <= 0:
+        return 1.0
+    step = max(most / _MOST_STEPS, 2.0**_FINEST)
+    return 2.0 ** math.ceil(math.log2(step))
 
 
 def constant_facts(constant: Constant) -> Facts:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from quaestor.curator.catalog.model import Catalog, Table
-    from quaestor.curator.kernel.figures import Prepared
+    from quaestor.curator.kernel.figures import Exact, Prepared
     from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.kernel.relations import Base
     from quaestor.curator.scalars.dialects import Dialect
@@ -63,6 +63,8 @@ class Engine:
 
     catalog: Catalog
     connection: Connection
+    corrections: int = 0
+    """How many figures that came back had to be corrected: for the data owner alone."""
     _quiet: _Quiet = field(init=False, repr=False)
     _prepared: OrderedDict[Measurement, Prepared] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -79,6 +81,18 @@ class Engine:
         """
         with self._lock:
             return _quietly(lambda: self._remembered(measurement))
+
+    def measure(self, measurement: Measurement) -> tuple[Prepared, Exact]:
+        """The exact figures of a measurement, and what draws noise on them.
+
+        Raises:
+            EngineFailed: whatever went wrong; the error says nothing of it.
+        """
+        prepared = self.prepare(measurement)
+        exact = _quietly(prepared.exact)
+        with self._lock:
+            self.corrections += exact.corrections
+        return prepared, exact
 
     def close(self) -> None:
         """Let go of the connection."""
