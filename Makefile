@@ -64,7 +64,7 @@ lock:
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
 	  --extra plot --extra curator --group demo --output-file requirements/demo.lock --quiet
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
-	  --extra plot --extra curator --extra postgres --extra spark --group test \
+	  --extra plot --extra curator --extra ibis --extra postgres --extra spark --group test \
 	  --constraint requirements/demo.lock --output-file requirements/test.lock --quiet
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
 	  --group benchmark --constraint requirements/test.lock \

@@ -59,5 +59,5 @@ def _ibis() -> Any:
     try:
         import ibis
     except ImportError:  # pragma: no cover  # the tests have it
-        raise MissingExtra("ibis-framework", extra="curator", purpose="asking with ibis") from None
+        raise MissingExtra("ibis-framework", extra="ibis", purpose="asking with ibis") from None
     return ibis
