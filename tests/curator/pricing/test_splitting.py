@@ -13,6 +13,7 @@ from quaestor.curator.kernel.draws import Draw, NoisyMeasure, NoisyQuantile, Noi
 from quaestor.curator.pricing.measuring import measures_of
 from quaestor.curator.pricing.offers import offer
 from quaestor.curator.pricing.parts import parts_of
+from quaestor.curator.pricing.scatter import Scattered
 from quaestor.curator.pricing.splitting import shares
 from tests.curator.pricing.tables import aggregate, query
 
@@ -31,7 +32,7 @@ def criterion(asked: Query, draws: list[Draw]) -> float:
     """
 
     def unit_variance(draw: Draw) -> float:
-        return (draw.standard_error / draw.measure.sensitivity) ** 2
+        return (Scattered(draw).standard_error / draw.measure.sensitivity) ** 2
 
     by_kind: dict[str, float] = {}
     for draw in draws:

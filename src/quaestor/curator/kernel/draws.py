@@ -10,13 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quaestor.accounting import releases
-from quaestor.curator.kernel.losses import geometric_loss
 from quaestor.curator.kernel.measures import Chosen, Joint, Measure, Units
 from quaestor.errors import InvalidParameter
 from quaestor.mechanisms import (
@@ -26,6 +24,7 @@ from quaestor.mechanisms import (
     PartitionSelection,
     TopK,
 )
+from quaestor.mechanisms.losses import geometric_loss
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,25 +77,6 @@ class Draw(ABC):
     def delta(self) -> Fraction:
         """The probability with which these do not hold."""
         return Fraction(0)
-
-    @property
-    @abstractmethod
-    def standard_error(self) -> float:
-        """The standard deviation of the noise, in steps of the measure."""
-
-    @abstractmethod
-    def reach(self, confidence: float) -> float:
-        """How far what is released is off at most with this probability, in steps."""
-
-    @property
-    def heavy(self) -> bool:
-        """Whether the tails are those of Laplace."""
-        return True
-
-    @property
-    def certain(self) -> bool:
-        """Whether the reach holds for every figure that is shown."""
-        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,24 +157,6 @@ class NoisyMeasure(Draw):
         each = (self.epsilon or Fraction(0)) / self.spread
         return self.spread * each**2 / 2
 
-    @property
-    def standard_error(self) -> float:
-        """That of the noise, and of rounding to a grain as if it was uniform."""
-        noise = _standard_error(self.mechanism) * self.grain
-        if self.grain == 1:
-            return noise
-        return float((noise**2 + self.grain**2 / 12) ** 0.5)
-
-    def reach(self, confidence: float) -> float:
-        """The exact quantile of the noise, and half a grain."""
-        steps = _reach(self.mechanism, confidence) * self.grain
-        return steps if self.grain == 1 else steps + self.grain / 2
-
-    @property
-    def heavy(self) -> bool:
-        """Geometric noise has the tails of Laplace."""
-        return isinstance(self.mechanism, Geometric)
-
     def draw(self, values: Sequence[int]) -> NDArray[np.int64]:
         """The values of all groups with noise, in steps; what is out of range is moved into it."""
         exact = np.array([min(max(int(x), -_MOST_FIGURE), _MOST_FIGURE) for x in values], np.int64)
@@ -252,20 +214,6 @@ class NoisyUnits(Draw):
         """The chance that groups of one unit alone are shown."""
         return self.count * Fraction(self.one.delta)
 
-    @property
-    def certain(self) -> bool:
-        """Of groups near the threshold only those with large noise are shown."""
-        return False
-
-    @property
-    def standard_error(self) -> float:
-        """That of the noise, before the threshold."""
-        return self.mechanism.standard_error
-
-    def reach(self, confidence: float) -> float:
-        """That of the noise, before the threshold."""
-        return self.mechanism.interval(confidence=confidence).upper
-
     def draw(self, units: Sequence[int]) -> dict[int, int]:
         """The places of the groups that are shown, with their noisy numbers of units."""
         counts = {at: min(n, _MOST_FIGURE) for at, n in enumerate(units) if n > 0}
@@ -315,15 +263,6 @@ class NoisyTop(Draw):
         """An eighth of the squared range [Cesar, Rogers 2021]."""
         return self.count * Fraction(self.one.range_epsilon) ** 2 / 8
 
-    @property
-    def standard_error(self) -> float:
-        """That of an exponential law of the mechanism's rate."""
-        return 2 * self.mechanism.sensitivity / self.mechanism.epsilon
-
-    def reach(self, confidence: float) -> float:
-        """How far a choice among two is behind; among more it may be more."""
-        return -self.mechanism.interval(confidence=confidence, candidates=2).lower
-
     def draw(self, scores: Sequence[int]) -> list[int]:
         """The places of the groups that are chosen, the first one first."""
         held = [min(max(score, -_MOST_SCORE), _MOST_SCORE) for score in scores]
@@ -366,15 +305,6 @@ class NoisyQuantile(Draw):
         """An eighth of the squared range [Cesar, Rogers 2021]."""
         return self.spread * Fraction(self.one.range_epsilon) ** 2 / 8
 
-    @property
-    def standard_error(self) -> float:
-        """In ranks, for values that lie densely: that of a Laplace law of the mechanism's rate."""
-        return float(2 * 2**0.5 * self.one.sensitivity / self.mechanism.epsilon)
-
-    def reach(self, confidence: float) -> float:
-        """In ranks."""
-        return self.mechanism.interval(confidence=confidence).upper
-
     def draw(self, histograms: Sequence[Mapping[int, int]]) -> NDArray[np.int64]:
         """A value for every group; counts of values outside the domain do not count."""
         low, high = self.mechanism.low, self.mechanism.high
@@ -385,16 +315,6 @@ class NoisyQuantile(Draw):
             for each in histograms
         ]
         return np.array(drawn, np.int64)
-
-
-@lru_cache(maxsize=1024)
-def _reach(mechanism: Geometric | DiscreteGaussian, confidence: float) -> float:
-    return mechanism.interval(confidence=confidence).upper
-
-
-@lru_cache(maxsize=1024)
-def _standard_error(mechanism: Geometric | DiscreteGaussian) -> float:
-    return mechanism.standard_error
 
 
 def above(value: Fraction) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from quaestor.curator.language.expressions import Aggregated
 from quaestor.curator.pricing.recipes import Linear
 from quaestor.curator.pricing.rounding import least_real
+from quaestor.curator.pricing.scatter import Scattered
 from quaestor.curator.pricing.splitting import Noise, roots
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 
@@ -88,7 +89,7 @@ def _least_level(
     def enough(level: float) -> bool:
         try:
             scatters = {
-                measure: part.draw(Fraction(level * proportion))
+                measure: Scattered(part.draw(Fraction(level * proportion)))
                 for measure, (part, proportion) in used.items()
             }
         except TargetOutOfReach:  # so little that no mechanism draws such noise

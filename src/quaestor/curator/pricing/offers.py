@@ -15,6 +15,7 @@ from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
 from quaestor.curator.pricing.measuring import Measuring, cells_of, measures_of
 from quaestor.curator.pricing.parts import Part, parts_of
 from quaestor.curator.pricing.recipes import Expected
+from quaestor.curator.pricing.scatter import Scattered
 from quaestor.curator.pricing.splitting import shares
 from quaestor.errors import InvalidParameter
 
@@ -175,6 +176,6 @@ def _expected(query: Query, bare: Offer) -> tuple[Expected, ...]:
             )
             continue
         recipe = bare.measuring.recipes[output.expression.place]
-        scatters = {measure: bare.draw_of(measure) for measure in recipe.measures}
+        scatters = {measure: Scattered(bare.draw_of(measure)) for measure in recipe.measures}
         foretold.append(recipe.expected(output.name, scatters, confidence=bare.confidence))
     return tuple(foretold)

@@ -13,6 +13,7 @@ import numpy as np
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.curator.pricing.recipes import Noised
+from quaestor.curator.pricing.scatter import Scattered
 from quaestor.curator.releasing.outputs import ReleasedGroups, columns_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def answer_of(query: Query, offer: Offer, released: Released, *, sql: str | None
     """The answer that released figures make."""
     groups, order = _groups(query, released)
     noised = {
-        draw.measure: Noised(values=figures[order], scatter=draw)
+        draw.measure: Noised(values=figures[order], scatter=Scattered(draw))
         for draw, figures in released.figures.items()
     }
     shown = ReleasedGroups(
