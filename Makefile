@@ -3,13 +3,13 @@
 #   make demo    a liver study asked in SQL: a dozen private answers, their cost, and a refusal
 #   make test    everything that CI runs: lint, types, layers, tests, doctests
 #
-# Further: make test-slow, make benchmark, make format, make lock, make clean.
+# Further: make test-slow, make audits, make benchmark, make format, make lock, make clean.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint test-slow benchmark format lock clean
+.PHONY: demo test lint test-slow audits benchmark format lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -26,6 +26,10 @@ lint: $(VENV)/test.stamp
 
 test-slow: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -m slow
+
+# Whole questions against the auditor, long enough to see a loss of 1.5 that is charged as 1.
+audits: $(VENV)/test.stamp
+	@$(BIN)/python -m pytest -m slow tests/curator/hostile/test_audits.py
 
 benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks

@@ -52,12 +52,13 @@ def write_hospital(
     columns: str = COLUMNS,
     source: str = 'file = "visits.parquet"',
     more: str = "",
+    rows: int = 1,
 ) -> Path:
     """The table and its catalog; the catalog's path."""
     fill_visits(folder / "visits.parquet")
     catalog = folder / "quaestor.toml"
     catalog.write_text(
-        f'{more}\n[tables.visits]\n{source}\nunit = "patient"\nrows = 1\ngroups = 2\n'
+        f'{more}\n[tables.visits]\n{source}\nunit = "patient"\nrows = {rows}\ngroups = 2\n'
         f"[tables.visits.columns]\n{columns}\n{accounts}",
         encoding="utf-8",
     )
