@@ -181,7 +181,9 @@ def _counts(
 
 
 def _figure(value: Any, low: int, high: int, exact: Exact) -> int:
-    """A whole number in its range, whatever came back."""
+    """A whole number in its range, whatever came back; nothing is zero."""
+    if value is None:
+        return 0
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):

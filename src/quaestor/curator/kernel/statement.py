@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Statement", "statements_of"]
 
 _WORD: Final = 2**31
+_SMALLEST: Final = -600  # as a power of two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +163,7 @@ class _Author:
         if x.step == step or (step == 1.0 and x.whole and x.step is None):
             clip = self.sql.clip(f"r.{name}", str(low), str(high), bare=True)
             return x.sql, f"CAST({clip} AS {'INT' if short else 'BIGINT'})"
+        x = self.sql.flushed(x, _SMALLEST)  # what is left does not underflow when it is divided
         first, last = self.sql.real(low * step), self.sql.real(high * step)
         inside = self.sql.clip(f"r.{name}", first, last, bare=True)
         steps = self.sql.integer(f"{inside} / {self.sql.real(step)}", 32 if short else 64)
