@@ -24,13 +24,14 @@ _ROWS, _UNITS, _GROUPS = 10_000_000, 100_000, 20
 _NOTES = f"""\
 Written by `python -m benchmarks.curator`; not edited by hand.
 
-DuckDB, {_ROWS:,} rows of {_UNITS:,} units in {_GROUPS} declared groups: a count and a sum by group;
-the best of five, in seconds of wall clock and, in brackets, of CPU. *Plain* is the aggregate
-without any bounding. *Window* and *by hand* bound in SQL that a careful person would write: at most 50 rows of a unit in a group, found by
-numbering all rows, or by adding up by unit and group first, and the groups that a unit may be in
-chosen by a hash. *Ours* is the kernel, from a measurement to the whole numbers, with the same
-limits, NaN and bounds taken care of. *Scattered* rows are in no order; *together*, all rows of a
-unit follow each other and are in few groups, as in tables that grow by event.
+DuckDB, {_ROWS:,} rows of {_UNITS:,} units in {_GROUPS} declared groups: a count and a sum by
+group; the best of five, in seconds of wall clock and, in brackets, of CPU. *Plain* is the
+aggregate without any bounding. *Window* and *by hand* bound in SQL that a careful person would
+write: at most 50 rows of a unit in a group, found by numbering all rows, or by adding up by unit
+and group first, and the groups that a unit may be in chosen by a hash. *Ours* is the kernel, from
+a measurement to the whole numbers, with the same limits, NaN and bounds taken care of.
+*Scattered* rows are in no order; *together*, all rows of a unit follow each other and are in few
+groups, as in tables that grow by event.
 """
 _PLAN_RUNS = 20
 _LIBRARIES = ("quaestor", "duckdb", "sqlglot")
