@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from quaestor.curator.engines.files import found, header, kind_of, pattern_of
-from quaestor.curator.engines.tolerant_parquet import tolerant_view
+from quaestor.curator.engines.parquet_files import ParquetFiles
 from quaestor.curator.kernel.relations import Base
 from quaestor.curator.scalars.dialects import DUCKDB
 from quaestor.errors import MissingExtra, SourceUnavailable
@@ -30,7 +30,7 @@ class DuckConnection:
         self._catalog = catalog
         self._connection = duckdb.connect()
         self._attached: dict[str, str] = {}
-        self._parquet: dict[str, list[str]] = {}
+        self._parquet: list[ParquetFiles] = []
         for setting in (  # for cursors too, which do not inherit what is set for one connection
             "SET GLOBAL TimeZone = 'UTC'",
             "SET GLOBAL ieee_floating_point_ops = false",  # what is divided by zero is NULL
@@ -61,23 +61,12 @@ class DuckConnection:
         return Base(sql=name, types={column[0]: column[1] for column in columns})
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement, on a cursor of its own.
-
-        One text that is not UTF-8, or one time beyond its range, makes DuckDB's scan of a Parquet
-        file fail. Such files are read again in a slower way in which that value is NULL.
-        """
-        import duckdb
-
-        names = [name for name in self._parquet if name in sql]
+        """The rows of a statement, on a cursor of its own."""
         with self._connection.cursor() as cursor:
             cursor.execute("SET enable_progress_bar = false")
-            try:
-                return list(cursor.execute(sql).fetchall())
-            except duckdb.Error:
-                if not names:
-                    raise
-            for name in names:
-                sql = sql.replace(name, tolerant_view(cursor, self._parquet[name]))
+            for files in self._parquet:
+                if files.view in sql:
+                    files.register(cursor)
             return list(cursor.execute(sql).fetchall())
 
     def close(self) -> None:
@@ -106,30 +95,40 @@ class DuckConnection:
 
     def _files(self, table: Table) -> Base:
         pattern, kind = pattern_of(self._catalog, table), kind_of(table)
-        paths = [pattern] if "://" in pattern else found(table, pattern)
+        paths = found(table, pattern)
+        if kind == "parquet":
+            return self._parquet_files(table, paths)
+        # Guessing types or delimiters would make them depend on what single rows hold.
+        names, between = header(table, paths[0])
         files = "[" + ", ".join(_quoted(path) for path in paths) + "]"
-        if kind == "parquet":
-            rows = f"read_parquet({files})"
-        else:
-            # Guessing types or delimiters would make them depend on what single rows hold.
-            names, between = header(table, paths[0])
-            columns = "{" + ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names) + "}"
-            rows = (
-                f"read_csv({files}, auto_detect = false, header = true, columns = {columns}, "
-                f"delim = {_quoted(between)}, quote = '\"', escape = '\"', nullstr = '', "
-                "allow_quoted_nulls = false, ignore_errors = true, null_padding = true, "
-                # Otherwise one line that ends in another way, or a text of two lines, is an error.
-                "strict_mode = false, parallel = false)"
-            )
-        name = f"files_{uuid4().hex}"  # a name that no text of a question holds
-        if kind == "parquet":
-            self._parquet[name] = paths
+        columns = "{" + ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names) + "}"
+        rows = (
+            f"read_csv({files}, auto_detect = false, header = true, columns = {columns}, "
+            f"delim = {_quoted(between)}, quote = '\"', escape = '\"', nullstr = '', "
+            "allow_quoted_nulls = false, ignore_errors = true, null_padding = true, "
+            # Otherwise one line that ends in another way, or a text of two lines, is an error.
+            "strict_mode = false, parallel = false)"
+        )
+        name = f"files_{uuid4().hex}"
         try:
             self._connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {rows}")  # noqa: S608 (quoted)
             return self._described(name)
         except Exception:  # noqa: BLE001 (as above)
             unreadable = SourceUnavailable(table.name, f"{table.source.files} cannot be read")
         raise unreadable
+
+    def _parquet_files(self, table: Table, paths: list[str]) -> Base:
+        files = ParquetFiles(table, paths)
+        try:
+            with self._connection.cursor() as cursor:
+                files.register(cursor)
+                columns = cursor.execute(f"DESCRIBE {files.view}").fetchall()
+        except Exception:  # noqa: BLE001 (as above)
+            columns = []
+        if not columns:
+            raise SourceUnavailable(table.name, f"{table.source.files} cannot be read")
+        self._parquet.append(files)
+        return Base(sql=files.view, types={column[0]: column[1] for column in columns})
 
 
 def _quoted(text: str) -> str:

@@ -22,6 +22,7 @@ _SETTINGS = (
     "SET DateStyle = 'ISO, YMD'",
     "SET standard_conforming_strings = on",
     "SET client_min_messages = error",
+    "SET client_encoding = 'UTF8'",
 )
 _COLUMNS = (
     "SELECT attname, CASE WHEN typtype = 'e' THEN 'user-defined enum' "
@@ -85,10 +86,16 @@ def _connected(address: str, variable: str, table: Table) -> Any:
         connection = psycopg.connect(address, autocommit=True)
         for setting in _SETTINGS:
             connection.execute(setting)
+        encoding = connection.info.parameter_status("server_encoding")
     except Exception:  # noqa: BLE001 (the message may repeat the address, and a password in it)
         failed = SourceUnavailable(
             table.name, f"no PostgreSQL server answers at the address in {variable}"
         )
     else:
-        return connection
+        if encoding == "UTF8":
+            return connection
+        connection.close()
+        failed = SourceUnavailable(
+            table.name, f"the database at the address in {variable} is not encoded in UTF8"
+        )
     raise failed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -46,12 +48,12 @@ class SparkConnection:
                 pattern = pattern_of(self._catalog, table)
                 # The session is shared: another catalog may have a table of the same name.
                 name = f"quaestor_{uuid4().hex}"
+                _refuse_coarse_times(table, pattern)
                 frame = self._read(table, pattern)
                 frame.createOrReplaceTempView(name)
             else:
                 frame = self._session.table(name)
             types = {each.name: each.dataType.simpleString() for each in frame.schema.fields}
-            _check_times(table, frame, types)
             return Base(sql=".".join(map(SPARK.name_of, name.split("."))), types=types)
         except SourceUnavailable:
             raise
@@ -83,28 +85,28 @@ class SparkConnection:
         )
 
 
-def _check_times(table: Table, frame: Any, types: dict[str, str]) -> None:
-    """Refuse Parquet files with a time that Spark cannot read, whatever is asked of them later."""
-    if table.source.files is None:
-        return
+def _refuse_coarse_times(table: Table, pattern: str) -> None:
+    """Refuse declared columns of Parquet files with times in milliseconds, by the files' schemas.
+
+    Spark's scan fails where such a time is beyond its own range. Files that are not on this machine
+    are not looked at.
+    """
+    import pyarrow.parquet as pq
+    import pyarrow.types as kinds
+
     declared = {column.name.lower() for column in table.columns if column.kind == "date"}
-    times = [
-        name
-        for name, kind in types.items()
-        if name.lower() in declared and kind.startswith("timestamp")
-    ]
-    for name in times:
-        readable = True
-        try:
-            frame.selectExpr(f"max(hash({SPARK.name_of(name)}))").collect()
-        except Exception:  # noqa: BLE001 (what it says may quote the value)
-            readable = False
-        if not readable:
-            raise SourceUnavailable(
-                table.name,
-                f"Spark cannot read its column {name!r}: write its times in microseconds, or "
-                "leave the column out of the catalog",
-            )
+    if kind_of(table) != "parquet" or not declared or "://" in pattern:
+        return
+    for path in glob.glob(pattern, recursive=True):  # noqa: PTH207 (an absolute pattern)
+        if Path(path).is_file():
+            for column in pq.read_schema(path):
+                coarse = kinds.is_timestamp(column.type) and column.type.unit in {"s", "ms"}
+                if coarse and column.name.lower() in declared:
+                    raise SourceUnavailable(
+                        table.name,
+                        f"Spark may fail to read {column.name!r}, a time in milliseconds: write it "
+                        "in microseconds, or leave the column out of the catalog",
+                    )
 
 
 def _session(table: Table) -> Any:

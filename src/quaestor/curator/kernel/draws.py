@@ -307,14 +307,17 @@ class NoisyQuantile(Draw):
 
     def draw(self, histograms: Sequence[Mapping[int, int]]) -> NDArray[np.int64]:
         """A value for every group; counts of values outside the domain do not count."""
-        low, high = self.mechanism.low, self.mechanism.high
-        drawn = [
-            self.mechanism.release(
-                {v: min(max(n, 0), _MOST_COUNT) for v, n in each.items() if low <= v <= high}
-            )
-            for each in histograms
-        ]
+        drawn = [self.mechanism.release(self._held(each)) for each in histograms]
         return np.array(drawn, np.int64)
+
+    def _held(self, histogram: Mapping[int, int]) -> dict[int, int]:
+        """The counts that the mechanism takes: of values of its domain, and not too many in all."""
+        held, left = {}, _MOST_COUNT
+        for value, count in histogram.items():
+            if self.mechanism.low <= value <= self.mechanism.high:
+                held[value] = min(max(count, 0), left)
+                left -= held[value]
+        return held
 
 
 def above(value: Fraction) -> float:

@@ -134,8 +134,8 @@ class Joint(Measure):
     def __post_init__(self) -> None:
         """Check that it is a vector, and its bound."""
         _whole("bound", self.bound, 1, _MOST)
-        if not self.totals or any(type(total) is not Total for total in self.totals):
-            raise InvalidParameter("totals", self.totals, "at least one total")
+        if not 1 <= len(self.totals) <= 4 or any(type(total) is not Total for total in self.totals):
+            raise InvalidParameter("totals", self.totals, "one to four totals")
 
     @property
     def sensitivity(self) -> int:

@@ -44,6 +44,7 @@ _FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
 _LEAST = 2.0**-40
 _TINY, _LARGE = "1e-30", "1e30"  # of decimals, before they become floats
 _WHOLE_TEXT = "[+-]?[0-9]{1,18}"
+_LONGEST_TEXT = 2**16  # bytes; a longer text is NULL
 
 
 class Mismatch(Exception):
@@ -84,6 +85,10 @@ class _Stored:
         value = dialect.readable.format(self.value)
         if self.storage != "text":
             value = f"CAST({self.value} AS {dialect.text})"
+        if self.storage in {"text", "printed"}:  # an engine may fail on what is longer
+            value = (
+                f"CASE WHEN {dialect.bytes_of.format(value)} <= {_LONGEST_TEXT} THEN {value} END"
+            )
         if self.type.lower() in {"citext", "name", "bpchar"} or self.type.lower().startswith(
             "char"
         ):

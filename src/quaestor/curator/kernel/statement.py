@@ -25,6 +25,7 @@ from quaestor.curator.kernel.measures import (
     Units,
 )
 from quaestor.curator.kernel.relations import md5_of
+from quaestor.curator.scalars.scalar import sized
 from quaestor.curator.scalars.writer import Writer
 from quaestor.errors import InvalidParameter
 
@@ -166,6 +167,7 @@ class _Author:
         x = self.sql.flushed(x, _SMALLEST)  # what is left does not underflow when it is divided
         first, last = self.sql.real(low * step), self.sql.real(high * step)
         inside = self.sql.clip(f"r.{name}", first, last, bare=True)
+        sized(4 * x.size)
         steps = self.sql.integer(f"{inside} / {self.sql.real(step)}", 32 if short else 64)
         return self.sql.number(x), steps
 

@@ -8,7 +8,10 @@ make (division by zero is NULL in DuckDB and Spark; times are UTC; standard stri
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["DIALECTS", "DUCKDB", "POSTGRES", "SPARK", "Dialect"]
 
@@ -26,6 +29,8 @@ class Dialect:
     """A text that is compared, sorted and grouped by its bytes, whatever the column's collation."""
     readable: str
     """A stored text, or NULL if it is not UTF-8."""
+    bytes_of: str
+    """How many bytes a text has."""
     decoded: str
     """A text from the hexadecimal digits of its UTF-8."""
     encoded: str
@@ -49,12 +54,42 @@ class Dialect:
     """A date as a number of days since 1970."""
     added: str
     """A sum of whole numbers of at most 50 bits that cannot overflow."""
-    escapes: bool
-    """Whether a backslash escapes in LIKE."""
+    like: str
+    """Whether a text matches a pattern, in a time that grows with its length only."""
+    pattern: Callable[[str], str]
+    """A pattern of LIKE, in which a backslash is itself, as ``like`` takes it."""
 
     def name_of(self, name: str) -> str:
         """A name of the data owner, quoted."""
         return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
+
+
+def _literal(part: str) -> str:
+    """A part of a pattern without ``%`` as a regular expression."""
+    return "".join(
+        "." if c == "_" else c if c.isalnum() or not c.isascii() else f"\\x{ord(c):02x}"
+        for c in part
+    )
+
+
+def _linear(pattern: str) -> str:
+    """A pattern as an expression of RE2, which never goes back."""
+    return "(?s)" + ".*".join(map(_literal, pattern.split("%")))
+
+
+def _committed(pattern: str) -> str:
+    """A pattern as an expression of Java's that never goes back, either.
+
+    Between two ``%`` the first place that fits is as good as any later one, so that an atomic group
+    may commit to it. What follows the last ``%`` is looked for at the end, if there is room for it.
+    """
+    first, *rest = pattern.split("%")
+    if not rest:
+        return f"(?s)\\A{_literal(first)}\\z"
+    *between, last = rest
+    found = "".join(f"(?>.*?{_literal(part)})" for part in between if part)
+    end = f"(?=.{{{len(last)}}}).*+(?<={_literal(last)})" if last else ".*+"
+    return f"(?s)\\A{_literal(first)}{found}{end}\\z"
 
 
 _DAY_ZERO: Final = "DATE '1970-01-01'"
@@ -66,6 +101,7 @@ DUCKDB: Final = Dialect(
     quote='"',
     bytewise='({0} COLLATE "binary")',
     readable="{0}",
+    bytes_of="strlen({0})",
     decoded="decode(from_hex('{0}'))",
     encoded="hex(encode({0}))",
     nan="isnan({0})",
@@ -85,7 +121,8 @@ DUCKDB: Final = Dialect(
     ),
     days=f"({{0}} - {_DAY_ZERO})",
     added="SUM({0})",
-    escapes=False,
+    like="regexp_full_match({0}, {1})",
+    pattern=_linear,
 )
 POSTGRES: Final = Dialect(
     name="postgres",
@@ -94,6 +131,7 @@ POSTGRES: Final = Dialect(
     quote='"',
     bytewise='({0} COLLATE "C")',
     readable="{0}",
+    bytes_of="octet_length({0})",
     decoded="convert_from(decode('{0}', 'hex'), 'UTF8')",
     encoded="encode(convert_to({0}, 'UTF8'), 'hex')",
     nan="({0} = 'NaN')",
@@ -106,7 +144,8 @@ POSTGRES: Final = Dialect(
     zoned="CAST({0} AS DATE)",
     days=f"({{0}} - {_DAY_ZERO})",
     added="SUM({0})",
-    escapes=True,
+    like="({0} LIKE {1})",
+    pattern=lambda pattern: pattern.replace("\\", "\\\\"),
 )
 SPARK: Final = Dialect(
     name="spark",
@@ -115,6 +154,7 @@ SPARK: Final = Dialect(
     quote="`",
     bytewise="collate({0}, 'UTF8_BINARY')",
     readable="try_validate_utf8({0})",
+    bytes_of="octet_length({0})",
     decoded="CAST(X'{0}' AS STRING)",
     encoded="hex(CAST({0} AS BINARY))",
     nan="isnan({0})",
@@ -127,6 +167,7 @@ SPARK: Final = Dialect(
     zoned="CAST({0} AS DATE)",
     days=f"datediff({{0}}, {_DAY_ZERO})",
     added="SUM(CAST({0} AS DECIMAL(20, 0)))",
-    escapes=True,
+    like="({0} RLIKE {1})",
+    pattern=_committed,
 )
 DIALECTS: Final = {dialect.name: dialect for dialect in (DUCKDB, POSTGRES, SPARK)}

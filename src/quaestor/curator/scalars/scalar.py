@@ -43,7 +43,7 @@ GREATEST_WHOLE: Final = 2.0**53
 COARSEST: Final = 60
 """No grid needs to be coarser than this; zero is on every one."""
 NUMBERS: Final = ("integer", "real")
-_LARGEST_SIZE = 10_000
+_LARGEST_SIZE = 16_000
 _LARGEST_CONSTANT, _LEAST_CONSTANT = 1e100, 1e-100
 _PLAIN = re.compile(r"[A-Za-z0-9 _.:+-]*")
 _BARE = re.compile(r"[a-z]+[0-9]*")
@@ -203,13 +203,14 @@ class SQL:
         if low <= x.low and x.high <= high:
             return x
         value = self.number(x)
+        bare = value == x.sql and x.bare
         return replace(
             x,
-            sql=self.clip(value, self.real(low), self.real(high), bare=value == x.sql and x.bare),
+            sql=self.clip(value, self.real(low), self.real(high), bare=bare),
             low=min(max(x.low, low), high),
             high=max(min(x.high, high), low),
             grid=min(x.grid, grid_of(low), grid_of(high)),
-            size=sized(2 * x.size + 8),
+            size=sized((4 if bare else 2) * x.size + 8),
             whole=False,
             step=None,
         )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Writer"]
 
+_LONGEST_PATTERN: Final = 1_000
 _COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
@@ -96,10 +97,11 @@ class Writer:
         x = self.scalar(expression.operand)
         if x.kind != "text":
             raise InvalidParameter("LIKE", f"a {x.kind}", "given a text")
-        pattern = expression.pattern
-        if self.sql.dialect.escapes:  # here a backslash is itself
-            pattern = pattern.replace("\\", "\\\\")
-        return _truth(f"({x.sql} LIKE {self.sql.text(pattern)})", x.size + 1)
+        if len(expression.pattern) > _LONGEST_PATTERN:
+            most = f"of at most {_LONGEST_PATTERN:,} characters"
+            raise InvalidParameter("LIKE", "a longer pattern", most)
+        pattern = self.sql.text(self.sql.dialect.pattern(expression.pattern))
+        return _truth(self.sql.dialect.like.format(x.sql, pattern), x.size + 1)
 
     def _case(self, expression: e.Case) -> Scalar:
         tests = [self.condition(condition) for condition, _ in expression.branches]

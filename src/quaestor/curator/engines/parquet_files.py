@@ -1,0 +1,132 @@
+"""Parquet files as DuckDB is to read them: no value of a row makes the scan fail.
+
+DuckDB's own reader fails on one text that is not UTF-8, and on one time beyond its range. So files
+with declared columns of texts or times are handed to it through pyarrow, texts as bytes, times as
+whole numbers, and what cannot be read is NULL in that row. Which reader is used follows from the
+files' schemas and the catalog, never from what rows hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from quaestor.curator.scalars.dialects import DUCKDB
+from quaestor.errors import SourceUnavailable
+
+if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import Table
+
+__all__ = ["ParquetFiles"]
+
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds of the years 1 to 9999
+_UNITS: Final = {
+    "s": (1, "make_timestamp_ms({0} * 1000)"),
+    "ms": (1_000, "make_timestamp_ms({0})"),
+    "us": (1_000_000, "make_timestamp({0})"),
+    "ns": (  # rounded down to microseconds; 64 bits hold the years 1677 to 2262 only
+        None,
+        "make_timestamp(CASE WHEN {0} >= 0 THEN {0} // 1000 ELSE -(-({0} + 1) // 1000) - 1 END)",
+    ),
+}
+
+
+class ParquetFiles:
+    """The files of one table, and the views of them that cursors ask."""
+
+    def __init__(self, table: Table, paths: list[str]) -> None:
+        """Look at the schemas of all files: they have to be the same.
+
+        Raises:
+            SourceUnavailable: a file cannot be opened, or is of other columns than the first.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.view = f"files_{uuid4().hex}"  # a name that no text of a question holds
+        self._paths, self._table = paths, table
+        try:
+            schemas = [_schema(pq, path) for path in paths]
+        except (OSError, pa.ArrowException):
+            schemas = []
+        if not schemas:
+            raise SourceUnavailable(table.name, f"{table.source.files} cannot be read")
+        self._columns = self._declared(schemas[0])
+        for path, schema in zip(paths, schemas, strict=True):
+            if self._declared(schema) != self._columns:
+                raise SourceUnavailable(
+                    table.name,
+                    f"the columns of {path.rpartition('/')[2]} are not of the names and types of "
+                    "the first file's: write all files with one schema",
+                )
+
+    def _declared(self, schema: Any) -> dict[str, Any]:
+        """The declared columns that a file has, with their types; of dictionaries, the values'."""
+        import pyarrow as pa
+
+        wanted = {column.name.lower() for column in self._table.columns}
+        found = {}
+        for field in schema:
+            if field.name.lower() in wanted:
+                kind = field.type
+                found[field.name] = kind.value_type if pa.types.is_dictionary(kind) else kind
+        return found
+
+    def register(self, cursor: Any) -> None:
+        """Make the view for a cursor."""
+        columns = {name: _column(name, kind) for name, kind in self._columns.items()}
+        if all(raw is None for raw, _ in columns.values()):
+            files = ", ".join("'" + path.replace("'", "''") + "'" for path in self._paths)
+            source = f"read_parquet([{files}])"
+            cursor.execute(f"CREATE TEMP VIEW {self.view} AS SELECT * FROM {source}")  # noqa: S608
+            return
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+
+        partitions = self._partitions()
+        fields = [(name, raw or self._columns[name]) for name, (raw, _) in columns.items()]
+        fields += [(name, pa.string()) for name in partitions]
+        options = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")
+        rows = ds.dataset(
+            self._paths,
+            schema=pa.schema(fields),
+            format=ds.ParquetFileFormat(read_options=options),
+            partitioning="hive" if partitions else None,
+        )
+        cursor.register(f"raw_{self.view}", rows)
+        listed = [f"{value} AS {DUCKDB.name_of(name)}" for name, (_, value) in columns.items()]
+        listed += [DUCKDB.name_of(name) for name in partitions]
+        cursor.execute(
+            f"CREATE TEMP VIEW {self.view} AS SELECT {', '.join(listed)} FROM raw_{self.view}"  # noqa: S608
+        )
+
+    def _partitions(self) -> list[str]:
+        """Declared columns that stand in the folders' names, as in ``year=2024``."""
+        parts = {part.partition("=")[0] for part in self._paths[0].split("/")[:-1] if "=" in part}
+        held = {name.lower() for name in self._columns}
+        return [
+            column.name
+            for column in self._table.columns
+            if column.name in parts and column.name.lower() not in held
+        ]
+
+
+def _schema(pq: Any, path: str) -> Any:
+    with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+        return file.schema_arrow
+
+
+def _column(name: str, kind: Any) -> tuple[Any | None, str]:
+    """The type as which a column is handed over, if not its own, and what is made of it."""
+    import pyarrow as pa
+
+    quoted = DUCKDB.name_of(name)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.binary(), f"TRY(decode({quoted}))"
+    if pa.types.is_timestamp(kind):
+        times, moment = _UNITS[kind.unit]
+        inside = f"{quoted} IS NOT NULL"
+        if times is not None:
+            inside = f"{quoted} BETWEEN {_FIRST * times} AND {_LAST * times}"
+        return pa.int64(), f"CASE WHEN {inside} THEN {moment.format(quoted)} END"
+    return None, quoted
