@@ -277,7 +277,7 @@ class Attacker:
     def _codes(self, kind: e.Kind) -> tuple[Any, ...]:
         pools: dict[str, tuple[Any, ...]] = {
             "integer": (*INTEGERS, 2**64 + 1),
-            "real": (*(x for x in REALS if x not in {0.0}), -0.0, 9.5),
+            "real": (*(x for x in REALS if x != 0.0), -0.0, 9.5),
             "text": tuple(t for t in TEXTS if t is None or len(t) < 50),
             "boolean": (0, 1, None, 2),
             "date": tuple(d and d.toordinal() - _DAY_ZERO for d in DATES),

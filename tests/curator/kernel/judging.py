@@ -12,7 +12,7 @@ from quaestor.curator.engines.opening import tables_of
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.figures import prepare
 from quaestor.curator.kernel.measures import Joint
-from quaestor.errors import EngineFailed, QuaestorError
+from quaestor.errors import QuaestorError
 from tests.curator.door import Drawn, Seen, figures_of
 from tests.curator.hostile.verdict import Violation, violations
 from tests.curator.kernel.attack import MARK, Attacker
@@ -151,9 +151,8 @@ def attacked(sides: Mapping[str, Side], seeds: Iterable[int], *, bare: bool = Fa
         attacker = Attacker(random.Random(seed), bare=bare)
         try:
             measurement = attacker.measurement()
-        except QuaestorError as error:
+        except QuaestorError:
             tally.cases["not made"] += 1
-            assert not isinstance(error, EngineFailed)
             continue
         places = [f"less{at}" for at in among(set(tables_of(measurement.rows)))]
         other = attacker.rng.choice([*places, "orphans"])

@@ -32,6 +32,7 @@ __all__ = [
     "among",
     "duckdb_sides",
     "postgres_sides",
+    "rows_of",
     "spark_sides",
 ]
 
@@ -240,7 +241,7 @@ TABLES: dict[str, Table] = {
 }
 
 
-def _rows(name: str) -> list[list[Any]]:
+def rows_of(name: str) -> list[list[Any]]:
     """The rows of the whole table, the same in every run."""
     rng = random.Random(f"rows of {name}")
     filled = _FILLED[name]
@@ -328,7 +329,7 @@ def duckdb_sides(folder: Path) -> dict[str, Side]:
                 declared = ", ".join(f"{_quoted(c)} {duck}" for c, duck, _, _ in filled.columns)
                 connection.execute(f"CREATE TABLE {side}.{name} ({declared})")
         for name in _FILLED:
-            rows = _rows(name)
+            rows = rows_of(name)
             marks = ", ".join(["(" + ", ".join("?" * len(rows[0])) + ")"] * len(rows))
             connection.execute(
                 f"INSERT INTO whole.{name} VALUES {marks}", [x for row in rows for x in row]
@@ -366,7 +367,7 @@ def postgres_sides(address: str, variable: str) -> dict[str, Side]:
                 cursor.execute(f"CREATE TABLE {side}.{name} ({declared})".encode())
         for name in _FILLED:
             with cursor.copy(f"COPY whole.{name} FROM STDIN".encode()) as copy:
-                for row in _rows(name):
+                for row in rows_of(name):
                     copy.write_row(row)
             for statement in _moved_dates(name):
                 cursor.execute(statement.encode())
@@ -426,7 +427,7 @@ def spark_sides(folder: Path, master: str) -> dict[str, Side]:
 
 
 def _side_rows(name: str, side: str) -> list[list[Any]]:
-    rows = _rows(name)
+    rows = rows_of(name)
     if _FILLED[name].unit is None:
         return rows
     if side == "nobody":
