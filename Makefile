@@ -4,12 +4,14 @@
 #   make test    everything that CI runs: lint, types, layers, tests, doctests
 #
 # Further: make test-slow, make benchmark, make format, make lock, make clean.
+# make mutations plants faults outside the privacy kernel and inside: answers stay private, or the
+# kernel's tests notice.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint test-slow benchmark format lock clean
+.PHONY: demo test lint test-slow mutations benchmark format lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -26,6 +28,9 @@ lint: $(VENV)/test.stamp
 
 test-slow: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -m slow
+
+mutations: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.curator.kernel.mutate
 
 benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks

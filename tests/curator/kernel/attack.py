@@ -105,11 +105,14 @@ class Attacker:
                 return e.Constant(pick((True, False, None)), kind)
             case "date":
                 day = pick(DATES)
-                return e.Constant(day and day.isoformat(), kind)
+                return e.Constant(None if day is None else day.isoformat(), kind)
 
     def _any(self, kind: e.Kind, columns: Columns, depth: int) -> e.Expression:
         """What there is of every kind."""
-        make = lambda of=kind: self.expression(of, columns, depth - 1)  # noqa: E731
+
+        def make(of: e.Kind = kind) -> e.Expression:
+            return self.expression(of, columns, depth - 1)
+
         match self.rng.randrange(4):
             case 0:
                 branches = tuple(
@@ -124,7 +127,7 @@ class Attacker:
                 return e.Cast(make(self.rng.choice(_CASTS[kind])), kind)
 
     def _number(self, columns: Columns, depth: int) -> e.Expression:
-        return self.expression(self.rng.choice(("integer", "real")), columns, depth)
+        return self.expression(self.rng.choice(KINDS[:2]), columns, depth)
 
     def _real(self, columns: Columns, depth: int) -> e.Expression:
         a, b = self._number(columns, depth), self._number(columns, depth)
@@ -144,7 +147,9 @@ class Attacker:
                 return e.Cast(self.expression("text", columns, depth), "real")
 
     def _integer(self, columns: Columns, depth: int) -> e.Expression:
-        make = lambda kind: self.expression(kind, columns, depth)  # noqa: E731
+        def make(kind: e.Kind) -> e.Expression:
+            return self.expression(kind, columns, depth)
+
         match self.rng.randrange(7):
             case 0 | 1:
                 operator: Any = self.rng.choice(("+", "-", "*", "%"))
@@ -158,12 +163,14 @@ class Attacker:
                 name = self.rng.choice(("year", "quarter", "month", "day", "dow"))
                 return e.Call(name, (make("date"),))
             case 5:
-                return e.Cast(make(self.rng.choice(("real", "text", "boolean"))), "integer")
+                return e.Cast(make(self.rng.choice(_CASTS["integer"])), "integer")
             case _:
                 return e.Call("clamp", (make("integer"), make("integer"), make("integer")))
 
     def _text(self, columns: Columns, depth: int) -> e.Expression:
-        make = lambda kind: self.expression(kind, columns, depth)  # noqa: E731
+        def make(kind: e.Kind) -> e.Expression:
+            return self.expression(kind, columns, depth)
+
         match self.rng.randrange(3):
             case 0:
                 return e.Call(self.rng.choice(("upper", "lower")), (make("text"),))
@@ -175,10 +182,12 @@ class Attacker:
                 given = tuple(e.Constant(place, "integer") for place in places)
                 return e.Call("substring", (make("text"), *given[: self.rng.choice((1, 2))]))
             case _:
-                return e.Cast(make(self.rng.choice(("integer", "boolean", "date"))), "text")
+                return e.Cast(make(self.rng.choice(_CASTS["text"])), "text")
 
     def _boolean(self, columns: Columns, depth: int) -> e.Expression:
-        make = lambda kind: self.expression(kind, columns, depth)  # noqa: E731
+        def make(kind: e.Kind) -> e.Expression:
+            return self.expression(kind, columns, depth)
+
         match self.rng.randrange(8):
             case 0 | 1 | 2:
                 kind = self.rng.choice(KINDS)
@@ -200,7 +209,9 @@ class Attacker:
                 return e.Like(make("text"), self.rng.choice(_PATTERNS))
 
     def _date(self, columns: Columns, depth: int) -> e.Expression:
-        make = lambda kind: self.expression(kind, columns, depth)  # noqa: E731
+        def make(kind: e.Kind) -> e.Expression:
+            return self.expression(kind, columns, depth)
+
         match self.rng.randrange(3):
             case 0:
                 name = self.rng.choice(("first_of_month", "first_of_year"))
@@ -297,7 +308,7 @@ class Attacker:
 
     def _total(self, columns: Columns) -> Total:
         low, high, step, rows = self._stepped()
-        operand = self.expression(self.rng.choice(("integer", "real")), columns, self._deep())
+        operand = self.expression(self.rng.choice(KINDS[:2]), columns, self._deep())
         return Total(operand=operand, low=low, high=high, step=step, rows=rows)
 
     def _deep(self) -> int:

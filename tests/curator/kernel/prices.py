@@ -24,7 +24,13 @@ def _wrongs() -> Iterator[str]:
     keys = (declared("c0", "text", "a", "A", "á", None),)
     for groups in (1, 2, 3, 9):
         made = measured(
-            PEOPLE, Units(), Rows(rows=1), total("g", 0, 1), total("n", -1, 0), keys=keys, groups=groups
+            PEOPLE,
+            Units(),
+            Rows(rows=1),
+            total("g", 0, 1),
+            total("n", -1, 0),
+            keys=keys,
+            groups=groups,
         )
         spread = min(groups, 4)
         if made.spread != spread:

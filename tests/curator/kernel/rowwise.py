@@ -8,7 +8,6 @@ import re
 from typing import TYPE_CHECKING
 
 from quaestor.curator.kernel.reading import read
-from quaestor.curator.language.expressions import Kind
 from quaestor.curator.scalars.scalar import SQL
 from quaestor.curator.scalars.writer import Writer
 from quaestor.errors import QuaestorError
@@ -18,6 +17,7 @@ from tests.curator.kernel.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from quaestor.curator.language.expressions import Kind
     from quaestor.curator.scalars.dialects import Dialect
     from quaestor.curator.scalars.scalar import Scalar
 
@@ -35,9 +35,7 @@ def scalars(dialect: Dialect, seeds: Iterable[int]) -> Iterator[tuple[int, Scala
 
     sql, facts = SQL(dialect), TABLES["people"].columns
     columns = {
-        one.name: replace(
-            read(one, sql, "t.x", _STORED.get(one.kind, one.kind)), sql=f"c{place}"
-        )
+        one.name: replace(read(one, sql, "t.x", _STORED.get(one.kind, one.kind)), sql=f"c{place}")
         for place, one in enumerate(facts)
     }
     kinds: dict[str, Kind] = {one.name: one.kind for one in facts}
@@ -69,7 +67,7 @@ def _problems(x: Scalar, dialect: Dialect) -> Iterator[str]:
         yield f"no SQL: {problem}"
         return
     selects = list(tree.find_all(exp.Select))
-    if len(selects) != 1 or len(tree.selects) != 1 or tree.args.get("from_"):
+    if len(selects) != 1 or len(selects[0].selects) != 1 or tree.args.get("from_"):
         yield "more than one value of one row"
     for kind in (exp.Subquery, exp.Window, exp.AggFunc, exp.Table, exp.Union, exp.Star, exp.Lambda):
         if tree.find(kind):

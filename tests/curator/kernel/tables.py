@@ -13,7 +13,7 @@ from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
 from quaestor.curator.query import Contribution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from quaestor.curator.engines.engine import Connection
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Kind
 
 __all__ = [
+    "BOOLEANS",
     "DATES",
     "INTEGERS",
     "REALS",
@@ -257,9 +258,9 @@ def rows_of(name: str) -> list[list[Any]]:
 class Side:
     """One side of the tables on an open connection: what the kernel needs of a database."""
 
-    def __init__(self, connection: Connection, placed: Callable[[Table], Table]) -> None:
+    def __init__(self, connection: Connection, tables: Mapping[str, Table]) -> None:
         self.dialect, self._connection = connection.dialect, connection
-        self._tables = {name: placed(table) for name, table in TABLES.items()}
+        self._tables = tables
         self._bases: dict[str, Base] = {}
 
     def table(self, name: str) -> Table | None:
@@ -275,6 +276,18 @@ class Side:
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
         return self._connection.rows(sql)
+
+
+def _placed(source: Source, side: str, **place: str) -> dict[str, Table]:
+    """All tables of a side, where they are."""
+    ((field, pattern),) = place.items()
+    return {
+        name: replace(
+            table,
+            source=replace(source, **{field: pattern.format(side, name)}),  # type: ignore[arg-type]
+        )
+        for name, table in TABLES.items()
+    }
 
 
 def _there(side: str, unit: str, text: str, binary: str) -> str:
@@ -342,15 +355,7 @@ def duckdb_sides(folder: Path) -> dict[str, Side]:
     opened = DuckConnection(Catalog(tables=(), ledger="", folder=str(folder)))
     opened._connection.execute("SET GLOBAL threads = 1")  # for tables as small as these
     source = Source(engine="duckdb", connection=path.name)
-    return {
-        side: Side(
-            opened,
-            lambda table, side=side: replace(  # type: ignore[misc]
-                table, source=replace(source, table=f"{side}.{table.name}")
-            ),
-        )
-        for side in SIDES
-    }
+    return {side: Side(opened, _placed(source, table="{0}.{1}", side=side)) for side in SIDES}
 
 
 def postgres_sides(address: str, variable: str) -> dict[str, Side]:
@@ -376,15 +381,7 @@ def postgres_sides(address: str, variable: str) -> dict[str, Side]:
                     cursor.execute(statement.encode())
     source = Source(engine="postgres", connection=variable)
     opened = PostgresConnection(replace(TABLES["people"], source=source))
-    return {
-        side: Side(
-            opened,
-            lambda table, side=side: replace(  # type: ignore[misc]
-                table, source=replace(source, table=f"{side}.{table.name}")
-            ),
-        )
-        for side in SIDES
-    }
+    return {side: Side(opened, _placed(source, table="{0}.{1}", side=side)) for side in SIDES}
 
 
 def spark_sides(folder: Path, master: str) -> dict[str, Side]:
@@ -416,13 +413,7 @@ def spark_sides(folder: Path, master: str) -> dict[str, Side]:
         Catalog(tables=(), ledger="", folder=str(folder)), replace(TABLES["people"], source=source)
     )
     return {
-        side: Side(
-            opened,
-            lambda table, side=side: replace(  # type: ignore[misc]
-                table, source=replace(source, files=f"{side}/{table.name}.parquet")
-            ),
-        )
-        for side in SIDES
+        side: Side(opened, _placed(source, files="{0}/{1}.parquet", side=side)) for side in SIDES
     }
 
 

@@ -157,6 +157,7 @@ class _Author:
         x = self._scalar(measure.operand)
         if x.kind not in {"integer", "real"}:
             raise InvalidParameter("operand", f"a {x.kind}", "a number")
+        x = self.sql.flushed(x, -400)  # divided by a step it must not underflow
         low, high, step = measure.low, measure.high, measure.step
         short = max(abs(low), abs(high)) < _WORD
         if x.step == step or (step == 1.0 and x.whole and x.step is None):
