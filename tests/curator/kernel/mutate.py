@@ -38,6 +38,8 @@ class Fault:
     old: str
     new: str
     breaks: str
+    engine: str = "duckdb"
+    """Where it shows."""
 
     @property
     def expected(self) -> str:
@@ -83,8 +85,9 @@ def copied() -> Iterator[Path]:
         yield Path(folder) / "src"
 
 
-def planted(fault: Fault, sources: Path, *, engine: str = "duckdb", at: int = 0) -> Verdict:
+def planted(fault: Fault, sources: Path, *, engine: str | None = None, at: int = 0) -> Verdict:
     """Plant a fault, check, and take it out again."""
+    engine = engine or fault.engine
     path = sources / "quaestor" / fault.file
     before = path.read_text(encoding="utf-8")
     try:
@@ -115,7 +118,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Plant faults outside the kernel and inside.")
     parser.add_argument("--where", choices=("outside", "inside"))
     parser.add_argument("--only", metavar="ID")
-    parser.add_argument("--engine", choices=("duckdb", "postgres"), default="duckdb")
+    parser.add_argument("--engine", choices=("duckdb", "postgres"), help="instead of its own")
     given = parser.parse_args()
     chosen = [
         fault

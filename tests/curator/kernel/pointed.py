@@ -154,7 +154,36 @@ def pointed() -> Iterator[tuple[str, Measurement]]:
             "different values by groups",
             measured(PEOPLE, Distinct(operand=column("v"), rows=3), keys=keys),
         )
+    yield from _of_extremes()
     yield from _of_several_tables()
+
+
+def _of_extremes() -> Iterator[tuple[str, Measurement]]:
+    """Of values that an engine would rather not have."""
+    real, whole = (e.Cast(column("v"), kind) for kind in ("real", "integer"))
+    square = e.Arithmetic("*", real, real)
+    keys = (CellKey(expression=whole, kind="integer", codes=None),)
+    yield (
+        "numbers too large for whole ones",
+        measured(PEOPLE, Rows(rows=1), Distinct(operand=whole, rows=1), keys=keys),
+    )
+    yield (
+        "numbers too large, and too small",
+        measured(
+            PEOPLE,
+            total(e.Arithmetic("%", real, column("g")), -5, 5),
+            total(e.Arithmetic("%", whole, column("k0")), -5, 5),
+            total(e.Arithmetic("/", column("g"), real), -5, 5),
+            total(e.Arithmetic("*", square, square), -5, 5),
+            total(e.Arithmetic("*", square, square), -5, 5, step=1e100),
+            total(e.Call("exp", (real,)), -5, 5),
+            total(e.Call("ln", (square,)), -5, 5),
+        ),
+    )
+    year = e.Call("year", (column("place"),))
+    keys = (CellKey(expression=column("place"), kind="date", codes=None),)
+    yield "dates of no calendar", measured(PEOPLE, total(year, 0, 9999), keys=keys, groups=2)
+    yield "years of no calendar", measured(PEOPLE, total(year, 0, 9999), _histogram("k0", 2))
 
 
 def _of_several_tables() -> Iterator[tuple[str, Measurement]]:

@@ -29,11 +29,10 @@ from quaestor.mechanisms import (
 )
 from tests.curator.kernel.judging import outcome
 from tests.curator.kernel.pointed import PEOPLE, VISITS, column, declared, measured, total
+from tests.curator.kernel.tables import Side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from tests.curator.kernel.tables import Side
 
 __all__ = ["NAMES", "wrongs"]
 
@@ -322,6 +321,20 @@ def _all() -> Iterator[tuple[str, Callable[[], Any]]]:
 NAMES = tuple(name for name, _ in _all())
 
 
+class _Watched(Side):
+    """A side that notes whether private rows are read."""
+
+    def __init__(self, side: Side) -> None:
+        super().__init__(side._connection, side._tables)
+        self.read = False
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        private = (table for table in self._tables.values() if table.private)
+        self.read |= any(self.base(table).sql in sql for table in private)
+        return super().rows(sql)
+
+
 def wrongs(side: Side) -> list[str]:
     """What is not refused, or by a failure of the engine only."""
     found = []
@@ -334,7 +347,10 @@ def wrongs(side: Side) -> list[str]:
         if not isinstance(made, Measurement):
             found.append(f"{name}: was made")
             continue
-        became = outcome(made, side)
+        watched = _Watched(side)
+        became = outcome(made, watched)
+        if watched.read:
+            found.append(f"{name}: private rows are read before it is refused")
         if became.refusal is None:
             found.append(f"{name}: {became.failure or 'was answered'}")
     return found

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from quaestor.curator.kernel.reading import read
+from quaestor.curator.language.expressions import Arithmetic, Cast, Column
 from quaestor.curator.scalars.scalar import SQL
 from quaestor.curator.scalars.writer import Writer
 from quaestor.errors import QuaestorError
@@ -17,7 +18,7 @@ from tests.curator.kernel.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from quaestor.curator.language.expressions import Kind
+    from quaestor.curator.language.expressions import Expression, Kind
     from quaestor.curator.scalars.dialects import Dialect
     from quaestor.curator.scalars.scalar import Scalar
 
@@ -39,13 +40,22 @@ def scalars(dialect: Dialect, seeds: Iterable[int]) -> Iterator[tuple[int, Scala
         for place, one in enumerate(facts)
     }
     kinds: dict[str, Kind] = {one.name: one.kind for one in facts}
-    for seed in seeds:
-        rng = random.Random(seed)
-        expression = Attacker(rng).expression(rng.choice(KINDS), kinds, 4)
+    made = ((seed, random.Random(seed)) for seed in seeds)
+    random_ones = ((seed, Attacker(r).expression(r.choice(KINDS), kinds, 4)) for seed, r in made)
+    for seed, expression in (*random_ones, *((-1, each) for each in _chains())):
         try:
             yield seed, Writer(columns, sql).scalar(expression)
         except QuaestorError:
             continue
+
+
+def _chains() -> Iterator[Expression]:
+    """Numbers that grow, and shrink, until no float could hold them."""
+    for operator in ("*", "/"):
+        x: Expression = Cast(Column("v"), "real")
+        for _ in range(5):
+            x = Arithmetic(operator, x, x if operator == "*" else Column("g"))
+            yield x
 
 
 def wrongs(dialect: Dialect, seeds: Iterable[int]) -> list[str]:
