@@ -53,10 +53,9 @@ def _postgres(folder: Path) -> Iterator[Places]:
             addresses[variable] = address.replace("/postgres?", f"/{name}?")
         os.environ.update(addresses)
         first, *clinics = addresses
-        yield (
-            postgres_sides(addresses[first], first),
-            questions.clinics_on_postgres(folder, {name: addresses[name] for name in clinics}),
-        )
+        sides = postgres_sides(addresses[first], first)
+        yield sides, questions.clinics_on_postgres(folder, {n: addresses[n] for n in clinics})
+        sides["whole"].close()
 
 
 def main() -> int:

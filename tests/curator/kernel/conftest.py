@@ -18,9 +18,11 @@ _VARIABLE = "QUAESTOR_TEST_ATTACKED"
 
 
 @pytest.fixture(scope="session")
-def on_duckdb(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Side]:
+def on_duckdb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Side]]:
     """All sides in a DuckDB file."""
-    return duckdb_sides(tmp_path_factory.mktemp("attacked"))
+    sides = duckdb_sides(tmp_path_factory.mktemp("attacked"))
+    yield sides
+    sides["whole"].close()
 
 
 @pytest.fixture(scope="session")
@@ -36,9 +38,11 @@ def attacked_address(postgres_address: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def on_postgres(attacked_address: str) -> dict[str, Side]:
+def on_postgres(attacked_address: str) -> Iterator[dict[str, Side]]:
     """All sides on PostgreSQL."""
-    return postgres_sides(attacked_address, _VARIABLE)
+    sides = postgres_sides(attacked_address, _VARIABLE)
+    yield sides
+    sides["whole"].close()
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.measurement import Measurement
     from tests.curator.kernel.tables import Side
 
-__all__ = ["Found", "Tally", "attacked", "judged", "neighbours", "outcome"]
+__all__ = ["Found", "Tally", "attacked", "judged", "neighbours", "outcome", "written"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,16 @@ def outcome(measurement: Measurement, side: Side) -> Found:
         return Found(exact=prepared.exact(), statements=statements)
     except Exception as error:  # noqa: BLE001 (whatever it is)
         return Found(failure=f"{type(error).__name__}: {error}"[:400], statements=statements)
+
+
+def written(measurement: Measurement, side: Side) -> tuple[str, ...]:
+    """The statements of a measurement; none if it is refused."""
+    names = frozenset(_names(measurement))
+    try:
+        made = prepare(measurement, table=side.table, wanted=names, database=side)
+    except QuaestorError:
+        return ()
+    return tuple(each.sql for each in made.statements)
 
 
 def neighbours(

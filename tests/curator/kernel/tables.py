@@ -277,6 +277,10 @@ class Side:
         """The rows of a statement."""
         return self._connection.rows(sql)
 
+    def close(self) -> None:
+        """Let go of the connection, which all sides share."""
+        self._connection.close()
+
 
 def _placed(source: Source, side: str, **place: str) -> dict[str, Table]:
     """All tables of a side, where they are."""

@@ -28,7 +28,10 @@ def _found(side: Side) -> list[tuple[Any, list[list[int]]]]:
 
 
 def _agree(one: Side, other: Side) -> None:
-    for at, (mine, theirs) in enumerate(zip(_found(one), _found(other), strict=True)):
+    pairs = list(zip(_found(one), _found(other), strict=True))
+    one.close()
+    other.close()
+    for at, (mine, theirs) in enumerate(pairs):
         assert mine[0] == theirs[0], f"statement {at}"
         for place, (x, y) in enumerate(zip(mine[1], theirs[1], strict=True)):
             assert x == y, f"statement {at}, expression {place}"
