@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.engines.engine import _names
-from quaestor.curator.engines.opening import tables_of
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.figures import prepare
 from quaestor.curator.kernel.measures import Joint
+from quaestor.curator.language.expressions import Column
+from quaestor.curator.query import Scan
 from quaestor.errors import QuaestorError
 from tests.curator.door import Drawn, Seen, figures_of
 from tests.curator.hostile.verdict import Violation, violations
@@ -19,7 +19,7 @@ from tests.curator.kernel.attack import MARK, Attacker
 from tests.curator.kernel.tables import among
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from quaestor.curator.kernel.figures import Exact
     from quaestor.curator.kernel.measurement import Measurement
@@ -46,13 +46,28 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
 
 
+def _mentioned(measurement: Measurement) -> frozenset[str]:
+    """The columns that are mentioned anywhere; found without any code from outside the kernel."""
+    return frozenset(node.name for node in _nodes(measurement) if type(node) is Column)
+
+
+def _nodes(part: Any) -> Iterator[Any]:
+    if is_dataclass(part):
+        yield part
+        for each in fields(part):
+            yield from _nodes(getattr(part, each.name))
+    elif isinstance(part, tuple):
+        for one in part:
+            yield from _nodes(one)
+
+
 def outcome(measurement: Measurement, side: Side) -> Found:
     """Run a measurement without noise, and keep whatever happens."""
     try:
         prepared = prepare(
             measurement,
             table=side.table,
-            wanted=frozenset(_names(measurement)),
+            wanted=_mentioned(measurement),
             database=side,
         )
     except QuaestorError as error:
@@ -68,7 +83,7 @@ def outcome(measurement: Measurement, side: Side) -> Found:
 
 def written(measurement: Measurement, side: Side) -> tuple[str, ...]:
     """The statements of a measurement; none if it is refused."""
-    names = frozenset(_names(measurement))
+    names = _mentioned(measurement)
     try:
         made = prepare(measurement, table=side.table, wanted=names, database=side)
     except QuaestorError:
@@ -164,7 +179,8 @@ def attacked(sides: Mapping[str, Side], seeds: Iterable[int], *, bare: bool = Fa
         except QuaestorError:
             tally.cases["not made"] += 1
             continue
-        places = [f"less{at}" for at in among(set(tables_of(measurement.rows)))]
+        tables = {node.table for node in _nodes(measurement.rows) if type(node) is Scan}
+        places = [f"less{at}" for at in among(tables)]
         other = attacker.rng.choice([*places, "orphans"])
         status, wrong = neighbours(measurement, sides, other)
         tally.cases[status] += 1

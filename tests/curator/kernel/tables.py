@@ -443,6 +443,8 @@ def _converted(value: Any, kind: Any) -> Any:
         return None
     if pa.types.is_string(kind):
         return str(value)
+    if pa.types.is_timestamp(kind):
+        return dt.datetime.combine(value, dt.time())
     if pa.types.is_decimal(kind):
         return decimal.Decimal(min(max(int(value), -(10**20)), 10**20))
     return value
