@@ -4,12 +4,14 @@
 #   make test    everything that CI runs: lint, types, layers, tests, doctests
 #
 # Further: make test-slow, make audits, make benchmark, make format, make lock, make clean.
+# make mutations plants faults outside the privacy kernel and inside: answers stay private, or the
+# kernel's tests notice.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint test-slow audits benchmark format lock clean
+.PHONY: demo test lint test-slow audits mutations benchmark format lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -30,6 +32,9 @@ test-slow: $(VENV)/test.stamp
 # Whole questions against the auditor, long enough to see a loss of 1.5 that is charged as 1.
 audits: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -m slow tests/curator/hostile/test_audits.py
+
+mutations: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.curator.kernel.mutate
 
 benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks

@@ -1,0 +1,269 @@
+"""Measurements that are pointed at one guard of the kernel each, and what must be in statements."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator import query as q
+from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyUnits
+from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
+from quaestor.curator.kernel.measures import Chosen, Distinct, Histogram, Joint, Rows, Total, Units
+from quaestor.curator.language import expressions as e
+from quaestor.mechanisms import CountedQuantile, Geometric, PartitionSelection
+from tests.curator.kernel.judging import judged, outcome
+from tests.curator.kernel.tables import TEXTS, among, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from quaestor.curator.kernel.measures import Measure
+    from tests.curator.kernel.tables import Side
+
+__all__ = ["column", "declared", "measured", "pointed", "private", "total", "wrongs"]
+
+PEOPLE, VISITS, STAYS, WIDE = (q.Scan(n) for n in ("people", "visits", "stays", "wide"))
+_ORDINARY = tuple(t for t in TEXTS if t is not None and len(t) < 50)
+
+
+def column(name: str) -> e.Column:
+    """A column."""
+    return e.Column(name)
+
+
+def total(name: str | e.Expression, low: int, high: int, **more: Any) -> Total:
+    """The total of a column, in steps of one."""
+    given: dict[str, Any] = {"rows": 1, "step": 1.0, **more}
+    operand = column(name) if isinstance(name, str) else name
+    return Total(operand=operand, low=low, high=high, **given)
+
+
+def declared(name: str, kind: e.Kind, *codes: Any) -> CellKey:
+    """A key with codes."""
+    return CellKey(expression=column(name), kind=kind, codes=codes)
+
+
+def private(name: str, kind: e.Kind) -> CellKey:
+    """A key whose values are private."""
+    return CellKey(expression=column(name), kind=kind, codes=None)
+
+
+def measured(
+    rows: q.Relation,
+    *measures: Measure,
+    keys: tuple[CellKey, ...] = (),
+    groups: int = 1,
+    dataset: str = "d",
+) -> Measurement:
+    """A measurement with just as much noise as is needed."""
+    cells = Cells(keys=keys, groups=groups)
+    spread = min(groups, cells.count or groups)
+    choice = None
+    if cells.count is None:
+        chosen = PartitionSelection(scale=1.0, threshold=9, contributions=spread)
+        choice = NoisyUnits(measure=Units(), mechanism=chosen)
+    draws = tuple(_noisy(measure, spread) for measure in measures)
+    return Measurement(dataset=dataset, rows=rows, cells=cells, choice=choice, draws=draws)
+
+
+def _noisy(measure: Measure, spread: int) -> NoisyMeasure | NoisyQuantile:
+    if isinstance(measure, Histogram):
+        held = Chosen(histogram=measure, probability=0.5)
+        mechanism = CountedQuantile(
+            probability=0.5, low=measure.low, high=measure.high, epsilon=1.0, rows=measure.rows
+        )
+        return NoisyQuantile(measure=held, mechanism=mechanism, spread=spread)
+    grain = max(1, -(-measure.sensitivity // 2**16))
+    noise = Geometric(scale=1.0, sensitivity=-(-measure.sensitivity // grain))
+    return NoisyMeasure(measure=measure, mechanism=noise, spread=spread, grain=grain)
+
+
+def _histogram(name: str, rows: int) -> Histogram:
+    return Histogram(operand=column(name), low=-1000, high=1000, step=1.0, rows=rows)
+
+
+def pointed() -> Iterator[tuple[str, Measurement]]:
+    """Each with the name of what it is pointed at."""
+    yield "caps of rows", measured(PEOPLE, *(Rows(rows=n) for n in (1, 2, 3)))
+    yield "caps of rows with values", measured(PEOPLE, Rows(rows=1, operand=column("g")))
+    yield (
+        "totals within bounds",
+        measured(
+            PEOPLE,
+            total("k0", 0, 5),
+            total("k0", -5, 0, rows=2),
+            total("k0", -3, 2, rows=3),
+            total("k0", -(2**26), 2**26, rows=2),
+            total("g", -7, 7, step=0.5, rows=2),
+            total("n", 0, 4, step=0.5),
+            total("r.u", -3, 3, step=0.1, rows=2),
+        ),
+    )
+    yield (
+        "totals of extreme steps",
+        measured(
+            PEOPLE,
+            total("g", -5, 5, step=1e-100),
+            total("g", -5, 5, step=1e100),
+            total(e.Cast(column("v"), "real"), -5, 5, step=1e100),
+        ),
+    )
+    for groups in (1, 2, 3):
+        keys = (private("c0", "text"),)
+        yield f"{groups} private groups", measured(PEOPLE, Rows(rows=2), keys=keys, groups=groups)
+        codes = _ORDINARY[: groups + 1]
+        keys = (declared("c0", "text", *codes),)
+        yield f"{groups} of few cells", measured(PEOPLE, Rows(rows=2), keys=keys, groups=groups)
+        keys = (declared("c0", "text", *_ORDINARY, None),)
+        yield f"{groups} of all cells", measured(PEOPLE, Rows(rows=2), keys=keys, groups=groups)
+    yield (
+        "cells of several keys",
+        measured(
+            PEOPLE,
+            Units(),
+            keys=(declared("c0", "text", *_ORDINARY), declared('quo"te', "boolean", 0, 1, None)),
+            groups=2,
+        ),
+    )
+    yield (
+        "private and declared keys",
+        measured(
+            PEOPLE,
+            total("g", 0, 3),
+            keys=(private("k0", "integer"), declared("v", "text", *_ORDINARY)),
+            groups=2,
+        ),
+    )
+    joint = (total("k0", -50, 50, rows=5), total("g", 0, 60, rows=5), total("n", 0, 20, rows=5))
+    for bound in (1, 5, 90):
+        yield f"a joint bound of {bound}", measured(PEOPLE, Joint(totals=joint, bound=bound))
+    yield "ranks", measured(PEOPLE, *(_histogram("k0", rows) for rows in (1, 2, 3, 4, 5)))
+    keys = (private("c0", "text"),)
+    yield "ranks of private groups", measured(PEOPLE, _histogram("g", 1), keys=keys)
+    yield (
+        "different values",
+        measured(
+            PEOPLE,
+            *(Distinct(operand=column("v"), rows=rows) for rows in (1, 2, 3)),
+            Distinct(operand=column("k0"), rows=2),
+        ),
+    )
+    for keys in ((private("c0", "text"),), (declared("c0", "text", *_ORDINARY),)):
+        yield (
+            "different values by groups",
+            measured(PEOPLE, Distinct(operand=column("v"), rows=3), keys=keys),
+        )
+    yield from _of_extremes()
+    yield from _of_several_tables()
+
+
+def _of_extremes() -> Iterator[tuple[str, Measurement]]:
+    """Of values that an engine would rather not have."""
+    real, whole = (e.Cast(column("v"), kind) for kind in ("real", "integer"))
+    square = e.Arithmetic("*", real, real)
+    keys = (CellKey(expression=whole, kind="integer", codes=None),)
+    yield (
+        "numbers too large for whole ones",
+        measured(PEOPLE, Rows(rows=1), Distinct(operand=whole, rows=1), keys=keys),
+    )
+    yield (
+        "numbers too large, and too small",
+        measured(
+            PEOPLE,
+            total(e.Arithmetic("%", real, column("g")), -5, 5),
+            total(e.Arithmetic("%", whole, column("k0")), -5, 5),
+            total(e.Arithmetic("/", column("g"), real), -5, 5),
+            total(e.Arithmetic("*", square, square), -5, 5),
+            total(e.Arithmetic("*", square, square), -5, 5, step=1e100),
+            total(e.Call("exp", (real,)), -5, 5),
+            total(e.Call("ln", (square,)), -5, 5),
+        ),
+    )
+    year = e.Call("year", (column("place"),))
+    keys = (CellKey(expression=column("place"), kind="date", codes=None),)
+    yield "dates of no calendar", measured(PEOPLE, total(year, 0, 9999), keys=keys, groups=2)
+    yield "years of no calendar", measured(PEOPLE, total(year, 0, 9999), _histogram("k0", 2))
+
+
+def _of_several_tables() -> Iterator[tuple[str, Measurement]]:
+    theirs = q.Projected(VISITS, (("w", column("C0")), ("y", column("m0"))))
+    for how in ("inner", "left"):
+        joined = q.Join(PEOPLE, theirs, ((column("c0"), column("w")),), how)
+        yield f"an {how} join", measured(joined, Rows(rows=2), Rows(rows=9, operand=column("y")))
+        keys = (private("c0", "text"),)
+        yield f"an {how} join by groups", measured(joined, Rows(rows=1), keys=keys)
+    again = q.Projected(PEOPLE, (("w", column("c0")),))
+    own = q.Join(PEOPLE, again, ((column("c0"), column("w")),), "inner")
+    yield "a table with itself", measured(own, Rows(rows=3), keys=(private("v", "text"),), groups=2)
+    parts = tuple(
+        q.Projected(rows, ((MARKED, column(name)),))
+        for rows, name in ((PEOPLE, "c0"), (VISITS, "C0"), (STAYS, "k"), (PEOPLE, "v"))
+    )
+    keys = (private(MARKED, "text"),)
+    yield "a union", measured(q.Union(parts), Rows(rows=2), keys=keys, groups=2)
+    keys = (private("k", "text"),)
+    yield "rows that count at all", measured(STAYS, Rows(rows=1), keys=keys, groups=1)
+    yield "units of many digits", measured(WIDE, Units(), total("n", -5, 5))
+    yield "whole units", measured(VISITS, Units(), Rows(rows=1), total("m0", 0, 100))
+    public = q.Join(PEOPLE, q.Scan("names"), ((column("c0"), column("key")),), "left")
+    yield "a public table", measured(public, Rows(rows=2), total("level", 0, 3, rows=2))
+
+
+MARKED = "u"
+
+
+def wrongs(sides: Mapping[str, Side], *, every: bool = True) -> list[str]:
+    """What is wrong with the pointed measurements, with known figures, and with guards.
+
+    Without each of the targets, or, if that need not be ``every`` one, of two.
+    """
+    found: list[str] = []
+    for at, (name, measurement) in enumerate(pointed()):
+        whole = outcome(measurement, sides["whole"])
+        tables = set(re.findall(r"Scan\(table='(\w+)'\)", repr(measurement.rows)))
+        targets = list(dict.fromkeys(among(tables)))
+        some = targets if every else dict.fromkeys((targets[0], targets[at % len(targets)]))
+        for other in (*(f"less{target}" for target in some), "orphans"):
+            less = outcome(measurement, sides[other])
+            if whole.exact is None or less.exact is None:
+                found.append(f"{name}: {whole.refusal or whole.failure or less.failure}")
+                continue
+            words = judged(measurement, whole.exact, less.exact, same=other == "orphans")
+            found += [f"{name}, {other}: {each}" for each in words]
+    return found + list(_known(sides["whole"])) + list(_guards(sides["whole"]))
+
+
+def _known(whole: Side) -> Iterator[str]:
+    """Figures that can be counted by hand."""
+    people = rows_of("people")
+    texts, truths = ("a", "A", "a ", "á", "a\u0301", "ß"), (1, 0, None)
+    keys = (declared("c0", "text", *texts), declared('quo"te', "boolean", *truths))
+    found = outcome(measured(PEOPLE, Rows(rows=1000), keys=keys, groups=1000), whole)
+    wanted = [
+        sum(row[1] == text and (None if row[6] is None else int(row[6])) == truth for row in people)
+        for text in texts
+        for truth in truths
+    ]
+    if found.exact is None or list(found.exact.values.values()) != [wanted]:
+        yield f"cells are not what they are: {found.exact and found.exact.values} {wanted}"
+    there = sum(row[2] is not None and not math.isnan(row[2]) for row in people)
+    found = outcome(measured(PEOPLE, Rows(rows=1000, operand=column("g"))), whole)
+    if found.exact is None or list(found.exact.values.values()) != [[there]]:
+        yield "what is not a number counts"
+    values = {row[7] for row in people} - {None}
+    found = outcome(measured(PEOPLE, Distinct(operand=column("v"), rows=len(values))), whole)
+    if found.exact is None or list(found.exact.values.values()) != [[len(values)]]:
+        yield "different values are others"
+
+
+def _guards(whole: Side) -> Iterator[str]:
+    """Guards that stand behind other guards, and would not be missed otherwise."""
+    statement = outcome(measured(PEOPLE, total("k0", -7, 5, rows=3)), whole).statements[0]
+    if not re.search(r"LEAST\(GREATEST\(.*, -21\), 15\) AS m0 FROM", statement):
+        yield "the outermost statement does not clamp what a unit contributes"
+    if not statement.rstrip().endswith(") f") or "WHERE u IS NOT NULL" not in statement:
+        yield "the outermost statement keeps rows about nobody"
+    scans = re.findall(r'AS t WHERE \(t\."u" COLLATE "\w+"\) IS NOT NULL', statement)
+    if not scans:
+        yield "rows about nobody are scanned"

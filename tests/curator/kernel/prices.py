@@ -1,0 +1,48 @@
+"""What is charged for a measurement: every draw, for every cell that a unit may be in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quaestor.accounting import releases
+from quaestor.curator.kernel.measures import Rows, Units
+from tests.curator.kernel.pointed import PEOPLE, declared, measured, total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from quaestor.accounting.releases import Release
+
+__all__ = ["wrongs"]
+
+
+def _count(release: Release) -> int:
+    return release.count if isinstance(release, releases.Repeated) else 1
+
+
+def _wrongs() -> Iterator[str]:
+    keys = (declared("c0", "text", "a", "A", "á", None),)
+    for groups in (1, 2, 3, 9):
+        made = measured(
+            PEOPLE,
+            Units(),
+            Rows(rows=1),
+            total("g", 0, 1),
+            total("n", -1, 0),
+            keys=keys,
+            groups=groups,
+        )
+        spread = min(groups, 4)
+        if made.spread != spread:
+            yield f"a unit is in {spread} of the cells, and not in {made.spread}"
+        if sum(map(_count, made.releases)) != 4 * spread:
+            yield f"four draws for {spread} cells cost {made.releases}"
+    many = measured(PEOPLE, total("g", 0, 2**20, rows=3))
+    (draw,) = many.draws
+    if many.releases != (draw.one * draw.count,) or draw.count != 1:
+        yield "a draw costs something else than it says"
+
+
+def wrongs() -> list[str]:
+    """What is charged wrongly."""
+    return list(_wrongs())

@@ -1,0 +1,58 @@
+"""For neighbouring tables no figure moves by more than its noise is priced for, whatever is asked.
+
+The attacker writes rows, expressions, cells and noise directly, never through the parser.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.curator.kernel import pointed
+from tests.curator.kernel.judging import attacked
+
+if TYPE_CHECKING:
+    from tests.curator.kernel.judging import Tally
+    from tests.curator.kernel.tables import Side
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
+
+def held(tally: Tally, least: int) -> None:
+    """Nothing is wrong, and the attack was one: most was answered, and much of it moved."""
+    assert not tally.wrong, tally.wrong[:5]
+    cases = tally.cases
+    assert cases["figures"] >= least, cases
+    assert cases["moved"] >= cases["equal"] / 3, cases
+    assert cases["moved"] + cases["equal"] >= 3 * (cases["refused"] + cases["failed"]), cases
+
+
+def test_on_duckdb_one_unit_moves_no_more_than_is_priced(on_duckdb: dict[str, Side]) -> None:
+    held(attacked(on_duckdb, range(1_200)), 2_500)
+
+
+def test_on_postgres_one_unit_moves_no_more_than_is_priced(on_postgres: dict[str, Side]) -> None:
+    held(attacked(on_postgres, range(2_000)), 4_000)
+
+
+def test_on_spark_one_unit_moves_no_more_than_is_priced(on_spark: dict[str, Side]) -> None:
+    held(attacked(on_spark, range(30), bare=True), 50)
+
+
+@pytest.mark.slow
+def test_on_duckdb_nor_in_many_more_cases(on_duckdb: dict[str, Side]) -> None:
+    held(attacked(on_duckdb, range(100_000, 115_000)), 30_000)
+
+
+@pytest.mark.slow
+def test_on_postgres_nor_in_many_more_cases(on_postgres: dict[str, Side]) -> None:
+    held(attacked(on_postgres, range(100_000, 150_000)), 100_000)
+
+
+def test_on_duckdb_every_guard_holds(on_duckdb: dict[str, Side]) -> None:
+    assert not pointed.wrongs(on_duckdb)
+
+
+def test_on_postgres_every_guard_holds(on_postgres: dict[str, Side]) -> None:
+    assert not pointed.wrongs(on_postgres)
