@@ -61,7 +61,10 @@ class ParquetFiles:
                 )
 
     def _declared(self, schema: Any) -> dict[str, Any]:
-        """The declared columns that a file has, with their types; of dictionaries, the values'."""
+        """The declared columns that a file has, with their types; of dictionaries, the values'.
+
+        JSON is text here: pyarrow has a type of its own for it.
+        """
         import pyarrow as pa
 
         wanted = {column.name.lower() for column in self._table.columns}
@@ -69,7 +72,8 @@ class ParquetFiles:
         for field in schema:
             if field.name.lower() in wanted:
                 kind = field.type
-                found[field.name] = kind.value_type if pa.types.is_dictionary(kind) else kind
+                kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+                found[field.name] = kind.storage_type if _is_json(kind) else kind
         return found
 
     def register(self, cursor: Any) -> None:
@@ -77,7 +81,9 @@ class ParquetFiles:
         columns = {name: _column(name, kind) for name, kind in self._columns.items()}
         if all(raw is None for raw, _ in columns.values()):
             files = ", ".join("'" + path.replace("'", "''") + "'" for path in self._paths)
-            source = f"read_parquet([{files}])"
+            # What type the values in folders' names have must not follow from single folders.
+            folders = f"hive_partitioning = {bool(self._partitions())}, hive_types_autocast = false"
+            source = f"read_parquet([{files}], {folders})"
             cursor.execute(f"CREATE TEMP VIEW {self.view} AS SELECT * FROM {source}")  # noqa: S608
             return
         import pyarrow as pa
@@ -116,6 +122,10 @@ def _schema(pq: Any, path: str) -> Any:
         return file.schema_arrow
 
 
+def _is_json(kind: Any) -> bool:
+    return getattr(kind, "extension_name", "") == "arrow.json"
+
+
 def _column(name: str, kind: Any) -> tuple[Any | None, str]:
     """The type as which a column is handed over, if not its own, and what is made of it."""
     import pyarrow as pa
@@ -123,6 +133,8 @@ def _column(name: str, kind: Any) -> tuple[Any | None, str]:
     quoted = DUCKDB.name_of(name)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.binary(), f"TRY(decode({quoted}))"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.binary(), quoted  # DuckDB would take an enumeration for a text, and check it
     if pa.types.is_timestamp(kind):
         times, moment = _UNITS[kind.unit]
         inside = f"{quoted} IS NOT NULL"
