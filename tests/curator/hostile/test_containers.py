@@ -28,26 +28,33 @@ def _told_apart(without: Source, with_person: Source, *questions: str) -> list[s
     return found
 
 
-def _in_folders(folder: Path, values: tuple[str, ...]) -> None:
-    """Fifty people a value, which stands in the folder's name; the last value is one person's."""
+def _in_folders(folder: Path, values: tuple[str, ...], own: tuple[str, ...], kind: str) -> None:
+    """Fifty people a value, which stands in the folder's name; one person has an own value."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    for place, value in enumerate(values):
-        count = 1 if value == "mine" else 50
-        ids = range(100 * place, 100 * place + count)
+    for place, value in enumerate((*values, *own)):
+        ids = [100 * place + number for number in range(1 if value in own else 50)]
         (where := folder / f"x={value}").mkdir(parents=True)
-        pq.write_table(pa.table({"id": pa.array(ids, pa.int64())}), where / "part.parquet")
+        if kind == "csv":
+            lines = "\n".join(["id", *map(str, ids), ""])
+            (where / "part.csv").write_text(lines, encoding="utf-8")
+        else:
+            people = pa.array(map(str, ids)) if kind == "texts" else pa.array(ids)
+            pq.write_table(pa.table({"id": people}), where / "part.parquet")
 
 
-@pytest.mark.parametrize("values", [("2024-1-5", "2024-1-6"), ("01234", "54321"), ("7", "-0")])
+@pytest.mark.parametrize("own", ["mine", "%FF", "*", "[x]", "'", "__HIVE_DEFAULT_PARTITION__"])
+@pytest.mark.parametrize("kind", ["csv", "texts", "numbers"])
 def test_a_persons_own_folder_does_not_change_what_others_folders_mean(
-    values: tuple[str, ...], tmp_path: Path
+    kind: str, own: str, tmp_path: Path
 ) -> None:
-    _in_folders(tmp_path / "without", values)
-    _in_folders(tmp_path / "with", (*values, "mine"))
+    values = ("2024-1-5", "2024-1-6")
+    _in_folders(tmp_path / "without", values, (), kind)
+    _in_folders(tmp_path / "with", values, (own,), kind)
+    file = "part.csv" if kind == "csv" else "part.parquet"
     one, other = (
-        Source(engine="duckdb", files=str(tmp_path / name / "*" / "part.parquet"))
+        Source(engine="duckdb", files=str(tmp_path / name / "*" / file))
         for name in ("without", "with")
     )
     questions = [f"SELECT COUNT(*) AS n FROM t WHERE x = '{value}'" for value in values]
@@ -57,8 +64,9 @@ def test_a_persons_own_folder_does_not_change_what_others_folders_mean(
 def test_a_persons_own_folder_does_not_change_what_others_folders_mean_to_spark(
     spark_master: str, tmp_path: Path
 ) -> None:
-    for name, values in (("without", ()), ("with", ("mine",))):
-        _in_folders(tmp_path / name / "t.parquet", ("01234", "54321", *values))
+    own: tuple[str, ...]
+    for name, own in (("without", ()), ("with", ("mine",))):
+        _in_folders(tmp_path / name / "t.parquet", ("01234", "54321"), own, "numbers")
     one, other = (
         Source(engine="spark", connection=spark_master, files=str(tmp_path / name / "t.parquet"))
         for name in ("without", "with")
@@ -127,6 +135,33 @@ def test_no_document_that_is_longer_in_print_makes_a_question_fail(
     )
     questions = ("SELECT COUNT(*) AS n FROM t WHERE x = '[1]'", "SELECT COUNT(DISTINCT x) FROM t")
     assert _told_apart(one, other, *questions) == []
+
+
+@pytest.mark.parametrize("own", ["*", "[0-9]", "?"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_file_whose_name_is_a_pattern_is_read_once_and_others_with_it_not(
+    ending: str, own: str, tmp_path: Path
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for folder, names in (("without", ("1", "2")), ("with", ("1", "2", own))):
+        (tmp_path / folder).mkdir()
+        for place, name in enumerate(names):
+            ids = [100 * place + number for number in range(1 if name == own else 50)]
+            path = tmp_path / folder / f"{name}.{ending}"
+            if ending == "csv":
+                path.write_text("\n".join(["id", *map(str, ids), ""]), encoding="utf-8")
+            else:
+                pq.write_table(pa.table({"id": pa.array(ids)}), path)
+    one, other = (
+        Source(engine="duckdb", files=str(tmp_path / name / f"*.{ending}"))
+        for name in ("without", "with")
+    )
+    before, after = (
+        asked(catalog(source, ()), "SELECT COUNT(*) AS n FROM t") for source in (one, other)
+    )
+    assert list(apart(before, after)) == []
 
 
 _PIECES = ('"', '""', "\n", "\r", "\r\n", ",", "a", " ", "3,b", "\\", "\0", "'", "\t", "\ufeff", "")

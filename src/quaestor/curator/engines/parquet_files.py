@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from quaestor.curator.engines.files import in_folders, literal, unpacked
 from quaestor.curator.scalars.dialects import DUCKDB
 from quaestor.errors import SourceUnavailable
 
@@ -79,42 +80,33 @@ class ParquetFiles:
     def register(self, cursor: Any) -> None:
         """Make the view for a cursor."""
         columns = {name: _column(name, kind) for name, kind in self._columns.items()}
-        if all(raw is None for raw, _ in columns.values()):
-            files = ", ".join("'" + path.replace("'", "''") + "'" for path in self._paths)
-            # What type the values in folders' names have must not follow from single folders.
-            folders = f"hive_partitioning = {bool(self._partitions())}, hive_types_autocast = false"
-            source = f"read_parquet([{files}], {folders})"
+        folders = in_folders(self._table, self._paths[0], self._columns)
+        if not folders and all(raw is None for raw, _ in columns.values()):
+            files = ", ".join(map(literal, self._paths))
+            source = f"read_parquet([{files}], hive_partitioning = false)"
             cursor.execute(f"CREATE TEMP VIEW {self.view} AS SELECT * FROM {source}")  # noqa: S608
             return
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        partitions = self._partitions()
+        named = [(name, pa.string()) for name in folders]
         fields = [(name, raw or self._columns[name]) for name, (raw, _) in columns.items()]
-        fields += [(name, pa.string()) for name in partitions]
         options = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")
         rows = ds.dataset(
             self._paths,
-            schema=pa.schema(fields),
+            schema=pa.schema(fields + named),
             format=ds.ParquetFileFormat(read_options=options),
-            partitioning="hive" if partitions else None,
+            partitioning=ds.HivePartitioning(pa.schema(named), segment_encoding="none")
+            if folders
+            else None,
         )
         cursor.register(f"raw_{self.view}", rows)
         listed = [f"{value} AS {DUCKDB.name_of(name)}" for name, (_, value) in columns.items()]
-        listed += [DUCKDB.name_of(name) for name in partitions]
+        quoted = [DUCKDB.name_of(name) for name in folders]
+        listed += [f"{unpacked(name)} AS {name}" for name in quoted]
         cursor.execute(
             f"CREATE TEMP VIEW {self.view} AS SELECT {', '.join(listed)} FROM raw_{self.view}"  # noqa: S608
         )
-
-    def _partitions(self) -> list[str]:
-        """Declared columns that stand in the folders' names, as in ``year=2024``."""
-        parts = {part.partition("=")[0] for part in self._paths[0].split("/")[:-1] if "=" in part}
-        held = {name.lower() for name in self._columns}
-        return [
-            column.name
-            for column in self._table.columns
-            if column.name in parts and column.name.lower() not in held
-        ]
 
 
 def _schema(pq: Any, path: str) -> Any:
