@@ -74,7 +74,8 @@ def pay(
             prepared, exact = engine.measure(asked.offer.measurement)
             charge.drawing()
             progress("drawing noise")
-            released = prepared.draw(exact)
+            request = charge.request
+            released = prepared.draw(exact, paid=request.releases, dataset=request.dataset)
             drawn = answer_of(asked.query, asked.offer, released, sql=asked.sql)
             answer = _signed(drawn, charge, account, asked.cost)
             charge.release(answer.to_json())

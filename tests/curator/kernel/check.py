@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.curator.kernel import gathering, pointed, prices, questions, refusals, rowwise
+from tests.curator.kernel import drawing, gathering, pointed, prices, questions, refusals, rowwise
 from tests.curator.kernel.judging import attacked
 from tests.curator.kernel.tables import duckdb_sides, postgres_sides
 
@@ -69,6 +69,7 @@ def main() -> int:
         parts: tuple[Callable[[], list[str]], ...] = (
             lambda: refusals.wrongs(sides["whole"]),
             prices.wrongs,
+            drawing.wrongs,
             gathering.wrongs,
             lambda: rowwise.wrongs(sides["whole"].dialect, range(60)),
             lambda: pointed.wrongs(sides, every=False),

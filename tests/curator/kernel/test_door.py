@@ -11,7 +11,7 @@ import sqlglot
 
 from quaestor.curator.scalars.dialects import DIALECTS
 from quaestor.errors import QuaestorError
-from tests.curator.kernel import gathering, prices, refusals, rowwise
+from tests.curator.kernel import drawing, gathering, prices, refusals, rowwise
 from tests.curator.kernel.attack import MARK, Attacker
 from tests.curator.kernel.judging import written
 from tests.curator.kernel.tables import TABLES
@@ -34,6 +34,10 @@ def test_what_is_not_allowed_is_refused_before_a_row_is_read(on_duckdb: dict[str
 
 def test_every_draw_is_charged_for_every_cell() -> None:
     assert not prices.wrongs()
+
+
+def test_noise_is_of_the_law_that_is_charged_and_on_what_is_shown_only() -> None:
+    assert not drawing.wrongs()
 
 
 def test_whatever_an_engine_returns_becomes_figures_of_the_cells() -> None:

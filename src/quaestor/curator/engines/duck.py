@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from quaestor.curator.engines.files import found, header, kind_of, pattern_of
+from quaestor.curator.engines.files import (
+    found,
+    header,
+    in_folders,
+    kind_of,
+    literal,
+    pattern_of,
+    unpacked,
+)
 from quaestor.curator.engines.parquet_files import ParquetFiles
 from quaestor.curator.kernel.relations import Base
 from quaestor.curator.scalars.dialects import DUCKDB
@@ -94,24 +103,31 @@ class DuckConnection:
         return self._attached[path]
 
     def _files(self, table: Table) -> Base:
-        pattern, kind = pattern_of(self._catalog, table), kind_of(table)
-        paths = found(table, pattern)
+        kind = kind_of(table)
+        paths = found(table, pattern_of(self._catalog, table))
         if kind == "parquet":
             return self._parquet_files(table, paths)
         # Guessing types or delimiters would make them depend on what single rows hold.
         names, between = header(table, paths[0])
-        files = "[" + ", ".join(_quoted(path) for path in paths) + "]"
+        files = "[" + ", ".join(map(literal, paths)) + "]"
         columns = "{" + ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names) + "}"
         rows = (
             f"read_csv({files}, auto_detect = false, header = true, columns = {columns}, "
             f"delim = {_quoted(between)}, quote = '\"', escape = '\"', nullstr = '', "
             "allow_quoted_nulls = false, ignore_errors = true, null_padding = true, "
             # Otherwise one line that ends in another way, or a text of two lines, is an error.
-            "strict_mode = false, parallel = false)"
+            "strict_mode = false, parallel = false, "
+            "hive_partitioning = false, filename = 'path of the file')"
         )
+        listed = [DUCKDB.name_of(name) for name in names]
+        for name in in_folders(table, paths[0], names):
+            pattern = _quoted(f"/{re.escape(name)}=([^/]*)/")
+            value = f'regexp_extract("path of the file", {pattern}, 1)'
+            listed.append(f"{unpacked(value)} AS {DUCKDB.name_of(name)}")
         name = f"files_{uuid4().hex}"
         try:
-            self._connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {rows}")  # noqa: S608 (quoted)
+            chosen = f"SELECT {', '.join(listed)} FROM {rows}"  # noqa: S608 (quoted)
+            self._connection.execute(f"CREATE VIEW {name} AS {chosen}")
             return self._described(name)
         except Exception:  # noqa: BLE001 (as above)
             unreadable = SourceUnavailable(table.name, f"{table.source.files} cannot be read")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from quaestor.errors import SourceUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from quaestor.curator.catalog.model import Catalog, Table
 
-__all__ = ["found", "header", "kind_of", "pattern_of"]
+__all__ = ["found", "header", "in_folders", "kind_of", "literal", "pattern_of", "unpacked"]
 
 
 def pattern_of(catalog: Catalog, table: Table) -> str:
@@ -62,3 +65,27 @@ def header(table: Table, path: str) -> tuple[list[str], str]:
 def between(table: Table) -> str:
     """Commas, or tabulators in .tsv files."""
     return "\t" if ".tsv" in (table.source.files or "").lower() else ","
+
+
+def literal(path: str) -> str:
+    """A path as a text of DuckDB's that means this one file, though it holds ``*`` or ``?``."""
+    return "'" + re.sub(r"[*?\[]", r"[\g<0>]", path).replace("'", "''") + "'"
+
+
+def in_folders(table: Table, path: str, held: Iterable[str]) -> list[str]:
+    """Declared columns that stand in the folders' names, as in ``year=2024``, and not in a file."""
+    parts = {part.partition("=")[0] for part in path.split("/")[:-1] if "=" in part}
+    files = {name.lower() for name in held}
+    return [
+        column.name
+        for column in table.columns
+        if column.name in parts and column.name.lower() not in files
+    ]
+
+
+def unpacked(value: str) -> str:
+    """What DuckDB makes of a value in a folder's name: a text, or NULL.
+
+    Guessing a type would make it depend on single folders, which may be one person's.
+    """
+    return f"NULLIF(TRY(url_decode({value})), '__HIVE_DEFAULT_PARTITION__')"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from quaestor.curator.engines.files import in_folders, literal, unpacked
 from quaestor.curator.scalars.dialects import DUCKDB
 from quaestor.errors import SourceUnavailable
 
@@ -61,7 +62,10 @@ class ParquetFiles:
                 )
 
     def _declared(self, schema: Any) -> dict[str, Any]:
-        """The declared columns that a file has, with their types; of dictionaries, the values'."""
+        """The declared columns that a file has, with their types; of dictionaries, the values'.
+
+        JSON is text here: pyarrow has a type of its own for it.
+        """
         import pyarrow as pa
 
         wanted = {column.name.lower() for column in self._table.columns}
@@ -69,51 +73,49 @@ class ParquetFiles:
         for field in schema:
             if field.name.lower() in wanted:
                 kind = field.type
-                found[field.name] = kind.value_type if pa.types.is_dictionary(kind) else kind
+                kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+                found[field.name] = kind.storage_type if _is_json(kind) else kind
         return found
 
     def register(self, cursor: Any) -> None:
         """Make the view for a cursor."""
         columns = {name: _column(name, kind) for name, kind in self._columns.items()}
-        if all(raw is None for raw, _ in columns.values()):
-            files = ", ".join("'" + path.replace("'", "''") + "'" for path in self._paths)
-            source = f"read_parquet([{files}])"
+        folders = in_folders(self._table, self._paths[0], self._columns)
+        if not folders and all(raw is None for raw, _ in columns.values()):
+            files = ", ".join(map(literal, self._paths))
+            source = f"read_parquet([{files}], hive_partitioning = false)"
             cursor.execute(f"CREATE TEMP VIEW {self.view} AS SELECT * FROM {source}")  # noqa: S608
             return
         import pyarrow as pa
         import pyarrow.dataset as ds
 
-        partitions = self._partitions()
+        named = [(name, pa.string()) for name in folders]
         fields = [(name, raw or self._columns[name]) for name, (raw, _) in columns.items()]
-        fields += [(name, pa.string()) for name in partitions]
         options = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")
         rows = ds.dataset(
             self._paths,
-            schema=pa.schema(fields),
+            schema=pa.schema(fields + named),
             format=ds.ParquetFileFormat(read_options=options),
-            partitioning="hive" if partitions else None,
+            partitioning=ds.HivePartitioning(pa.schema(named), segment_encoding="none")
+            if folders
+            else None,
         )
         cursor.register(f"raw_{self.view}", rows)
         listed = [f"{value} AS {DUCKDB.name_of(name)}" for name, (_, value) in columns.items()]
-        listed += [DUCKDB.name_of(name) for name in partitions]
+        quoted = [DUCKDB.name_of(name) for name in folders]
+        listed += [f"{unpacked(name)} AS {name}" for name in quoted]
         cursor.execute(
             f"CREATE TEMP VIEW {self.view} AS SELECT {', '.join(listed)} FROM raw_{self.view}"  # noqa: S608
         )
-
-    def _partitions(self) -> list[str]:
-        """Declared columns that stand in the folders' names, as in ``year=2024``."""
-        parts = {part.partition("=")[0] for part in self._paths[0].split("/")[:-1] if "=" in part}
-        held = {name.lower() for name in self._columns}
-        return [
-            column.name
-            for column in self._table.columns
-            if column.name in parts and column.name.lower() not in held
-        ]
 
 
 def _schema(pq: Any, path: str) -> Any:
     with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
         return file.schema_arrow
+
+
+def _is_json(kind: Any) -> bool:
+    return getattr(kind, "extension_name", "") == "arrow.json"
 
 
 def _column(name: str, kind: Any) -> tuple[Any | None, str]:
@@ -123,6 +125,8 @@ def _column(name: str, kind: Any) -> tuple[Any | None, str]:
     quoted = DUCKDB.name_of(name)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.binary(), f"TRY(decode({quoted}))"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.binary(), quoted  # DuckDB would take an enumeration for a text, and check it
     if pa.types.is_timestamp(kind):
         times, moment = _UNITS[kind.unit]
         inside = f"{quoted} IS NOT NULL"

@@ -26,6 +26,8 @@ _SETTINGS = {
     # Old dates are what they say; otherwise files of other writers may be refused.
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    # Values in folders' names are texts: otherwise one folder decides what type they all have.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
 
 

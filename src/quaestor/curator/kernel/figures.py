@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from quaestor.accounting.releases import Release
     from quaestor.curator.catalog.model import Table
     from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.kernel.measurement import Cells, Measurement
@@ -84,9 +85,12 @@ class Prepared:
         answers = [(each, self.database.rows(each.sql)) for each in self.statements]
         return gathered(self.measurement.cells, answers)
 
-    def draw(self, exact: Exact) -> Released:
-        """The figures with noise: what the measurement is charged for, and nothing else."""
-        return drawn(self.measurement, exact)
+    def draw(self, exact: Exact, *, paid: tuple[Release, ...], dataset: str) -> Released:
+        """The figures with noise, if the dataset's account was charged for just that."""
+        asked = self.measurement
+        if (tuple(paid), dataset) != (asked.releases, asked.dataset):
+            raise InvalidParameter("paid", paid, "what the measurement costs")
+        return drawn(asked, exact)
 
 
 def prepare(

@@ -45,6 +45,7 @@ _LEAST = 2.0**-40
 _TINY, _LARGE = "1e-30", "1e30"  # of decimals, before they become floats
 _WHOLE_TEXT = "[+-]?[0-9]{1,18}"
 _LONGEST_TEXT = 2**16  # bytes; a longer text is NULL
+_LARGEST_JSONB = 2**13  # bytes before it is printed: 16 of them can be 131,072 digits
 
 
 class Mismatch(Exception):
@@ -85,6 +86,9 @@ class _Stored:
         value = dialect.readable.format(self.value)
         if self.storage != "text":
             value = f"CAST({self.value} AS {dialect.text})"
+        if self.type.lower() == "jsonb":  # as it is stored, and then as it is unpacked
+            for unpacked in (f"jsonb_build_array({self.value})", self.value):
+                value = f"CASE WHEN pg_column_size({unpacked}) <= {_LARGEST_JSONB} THEN {value} END"
         if self.storage in {"text", "printed"}:  # an engine may fail on what is longer
             value = (
                 f"CASE WHEN {dialect.bytes_of.format(value)} <= {_LONGEST_TEXT} THEN {value} END"
