@@ -9,9 +9,9 @@ from quaestor.errors import InvalidParameter, LedgerCorrupted
 from quaestor.ledger import texts
 from quaestor.ledger.book import Book
 from quaestor.ledger.charge import Charge
+from quaestor.ledger.charge_counts import ChargeCounts
 from quaestor.ledger.entries import read_entries
-from quaestor.ledger.journal import history
-from quaestor.ledger.odometer import read_odometer
+from quaestor.ledger.odometer import KnownCosts, read_odometer
 from quaestor.ledger.policies import Open
 from quaestor.ledger.request import checked_request
 from quaestor.ledger.store import sql
@@ -52,6 +52,7 @@ class Account:
         """Keep the definition, which never changes."""
         self._store, self.definition = store, definition
         self._till = Till(store, Book(definition))
+        self._counts, self._costs = ChargeCounts(self._till.book), KnownCosts()
 
     def __repr__(self) -> str:
         """The name, the policy and the target."""
@@ -185,11 +186,15 @@ class Account:
         )
 
     def odometer(self, *, delta: float) -> OdometerReading:
-        """What has been lost so far, whatever the policy, valid at every time."""
+        """What has been lost so far, whatever the policy, valid at every time.
+
+        What was read and priced before is remembered: another reading takes in what was charged
+        since.
+        """
         at = check_real("delta", delta, low=0.0, high=1.0)
         with self._store.reading() as session:
-            charged = list(history(session, self._till.book))
-        return read_odometer(self.definition, charged, delta=at)
+            charged = self._counts.read(session)
+        return read_odometer(self.definition, charged.items(), delta=at, costs=self._costs)
 
     def state(self) -> State:
         """Where the account stands: how many events and entries, the last time, the head."""
