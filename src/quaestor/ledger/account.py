@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from quaestor.accounting.releases.base import check_real
 from quaestor.errors import InvalidParameter, LedgerCorrupted
 from quaestor.ledger import texts
+from quaestor.ledger.balance_columns import Change, balance_history
 from quaestor.ledger.book import Book
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.charge_counts import ChargeCounts
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from quaestor.accounting.releases import Release
+    from quaestor.ledger.balance_history import BalanceHistory
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.entries import Entry
     from quaestor.ledger.journal import State
@@ -195,6 +197,19 @@ class Account:
         with self._store.reading() as session:
             charged = self._counts.read(session)
         return read_odometer(self.definition, charged.items(), delta=at, costs=self._costs)
+
+    def history(self, *, analyst: str = "") -> BalanceHistory:
+        """The balance after every entry, by meter and as epsilon at the account's delta.
+
+        Where the account has quotas, an analyst's history is that of the own quota: it says
+        nothing of other analysts. Without a name it is the owner who looks, at the total.
+        """
+        if analyst:
+            texts.name("analyst", analyst)
+        with self._store.reading() as session:
+            rows = session.rows(sql.CHANGES, account=self.name)
+        changes = map(Change._make, rows)
+        return balance_history(self._till.book, changes, analyst=analyst, costs=self._costs)
 
     def state(self) -> State:
         """Where the account stands: how many events and entries, the last time, the head."""

@@ -1,23 +1,15 @@
-"""The balance after every entry: for pictures, and for whoever asks when a budget was used.
-
-Everything is in columns. Totals are exact whole numbers over one denominator for each meter; they
-become floats, rounded up, at the end.
-"""
+"""The balance after every entry: for pictures, and for whoever asks when a budget was used."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from fractions import Fraction
-from itertools import accumulate, compress
+import itertools
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quaestor.accounting.filters.rounding import ratio_at_least
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-__all__ = ["BalanceHistory", "BalancePoint", "Column", "thinned"]
+__all__ = ["BalanceHistory", "BalancePoint", "thinned"]
 
 
 class BalancePoint(NamedTuple):
@@ -34,7 +26,10 @@ class BalancePoint(NamedTuple):
     used: float
     """The share of the budget that is gone, rounded up."""
     spent: tuple[float | None, ...]
-    """What all datasets together have used of each meter, rounded up; None where it is of no use."""
+    """What was used of each meter, rounded up: by all datasets, or those that one person can be in.
+
+    None where a meter is of no use.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +63,7 @@ class BalanceHistory:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "meters": list(self.meters),
-            "points": [
-                {**point._asdict(), "spent": list(point.spent)} for point in self.points
-            ],
+            "points": [{**point._asdict(), "spent": list(point.spent)} for point in self.points],
         }
 
 
@@ -87,79 +80,6 @@ def thinned(history: BalanceHistory, *, most: int) -> BalanceHistory:
     cuts = [place * len(inner) // (kept - 2) for place in range(kept - 1)] if kept > 2 else []
     chosen = [
         max(inner[low:high], key=lambda point: point.epsilon)
-        for low, high in zip(cuts, cuts[1:], strict=False)
+        for low, high in itertools.pairwise(cuts)
     ]
-    return BalanceHistory(
-        account=history.account,
-        analyst=history.analyst,
-        epsilon=history.epsilon,
-        delta=history.delta,
-        meters=history.meters,
-        points=(points[0], *chosen, points[-1]),
-    )
-
-
-class Column:
-    """What one meter shows after every change: exact, as whole numbers over one denominator.
-
-    Args:
-        costs: what each kind of charge uses; None if no amount would do.
-        kinds: the kind of every change.
-        signs: 1 for a charge, -1 for one that is given back.
-    """
-
-    __slots__ = ("_sums", "_useful", "below")
-
-    def __init__(
-        self, costs: Sequence[Fraction | None], kinds: Sequence[int], signs: Sequence[int]
-    ) -> None:
-        known = [cost for cost in costs if cost is not None]
-        self.below = math.lcm(*(cost.denominator for cost in known))
-        whole = [
-            0 if cost is None else cost.numerator * (self.below // cost.denominator)
-            for cost in costs
-        ]
-        steps = [whole[kind] * sign for kind, sign in zip(kinds, signs, strict=True)]
-        self._sums = list(accumulate(steps))
-        self._useful: list[bool] | None = None
-        if len(known) < len(costs):
-            useless = [int(cost is None) for cost in costs]
-            counts = accumulate(useless[k] * s for k, s in zip(kinds, signs, strict=True))
-            self._useful = [count == 0 for count in counts]
-
-    def floats(self) -> list[float | None]:
-        """Rounded up; None while there is a charge of which the meter says nothing."""
-        below = self.below
-        return self._where_useful([_up(total, below) for total in self._sums])
-
-    def shares(self, limit: Fraction) -> list[float | None]:
-        """The share of a limit that is gone, rounded up; 1 at most."""
-        if not limit:
-            return self._where_useful([0.0 if not total else 1.0 for total in self._sums])
-        below, above = self.below * limit.numerator, limit.denominator
-        return self._where_useful([min(_up(n * above, below), 1.0) for n in self._sums])
-
-    def readings(self, *, nats: Fraction, order: Fraction) -> list[float | None]:
-        """The totals with ``nats`` added, divided by ``order``, rounded up."""
-        above = nats.denominator * order.denominator
-        more = nats.numerator * self.below * order.denominator
-        below = self.below * nats.denominator * order.numerator
-        return self._where_useful([_up(n * above + more, below) for n in self._sums])
-
-    def above(self, limit: Fraction) -> list[bool]:
-        """Where it is above a limit, or of no use."""
-        most = limit.numerator * self.below // limit.denominator
-        useful = self._useful
-        if useful is None:
-            return [total > most for total in self._sums]
-        return [not good or n > most for n, good in zip(self._sums, useful, strict=True)]
-
-    def _where_useful(self, values: list[float]) -> list[float | None]:
-        if self._useful is None:
-            return list(values)
-        return [v if good else None for v, good in zip(values, self._useful, strict=True)]
-
-
-def _up(numerator: int, denominator: int) -> float:
-    value = ratio_at_least(numerator, denominator)
-    return math.inf if value is None else value
+    return replace(history, points=(points[0], *chosen, points[-1]))

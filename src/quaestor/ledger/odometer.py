@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.request import Request
 
-__all__ = ["KnownCosts", "OdometerReading", "read_odometer"]
+__all__ = ["KnownCosts", "OdometerReading", "PricedLists", "read_odometer"]
 
 _MOST_KNOWN = 1 << 20  # costs that are remembered: some hundred bytes each
 
@@ -82,7 +82,7 @@ def read_odometer(
     for request, count in charged:
         counts[request.dataset][request.releases] += count
     lists = dict.fromkeys(listed for counter in counts.values() for listed in counter)
-    priced = _Lists(
+    priced = PricedLists(
         tuple(lists),
         neighbours=definition.neighbours,
         costs=KnownCosts() if costs is None else costs,
@@ -109,7 +109,7 @@ def _sum(
     return total.value()
 
 
-class _Lists:
+class PricedLists:
     """Lists of releases, and what each costs where worlds differ in one way.
 
     What :func:`quaestor.ledger.theory.cost` says of each, with the costs of all releases asked
@@ -121,6 +121,7 @@ class _Lists:
     def __init__(
         self, lists: Sequence[tuple[Release, ...]], *, neighbours: str, costs: KnownCosts
     ) -> None:
+        """Count the single releases of every list."""
         self._costs = costs
         self._counted = {listed: _singles(listed) for listed in lists}
         self._replaced = (
@@ -130,6 +131,7 @@ class _Lists:
         )
 
     def costs(self, meter: Meter) -> dict[tuple[Release, ...], Fraction | None]:
+        """What each list uses of a meter; None if no amount would do."""
         once = self._each(meter, self._counted)
         if self._replaced is None:
             return once

@@ -85,8 +85,12 @@ class Odometer:
             object.__setattr__(self, name, value)
 
     @cached_property
-    def _rounds(self) -> tuple[tuple[MomentMeter, Fraction], ...]:
-        """For each order its meter, and the nats of its share of delta, rounded up."""
+    def rounds(self) -> tuple[tuple[MomentMeter, Fraction], ...]:
+        """For each order its meter, and the nats of its share of delta, rounded up.
+
+        A reading is the least of the sum of epsilons and, for each of these, of the meter's total
+        and the nats, divided by the order.
+        """
         if self.delta == 0.0:
             return ()
         rounds = []
@@ -104,11 +108,11 @@ class Odometer:
     def meters(self) -> tuple[Meter, ...]:
         """What must be added up: the epsilons, the deltas, and the moments of every order."""
         plain = EpsilonMeter(limit=_ENDLESS), DeltaMeter(limit=_ENDLESS)
-        return (*plain, *(meter for meter, _ in self._rounds))
+        return (*plain, *(meter for meter, _ in self.rounds))
 
     def reading(self, totals: Mapping[Meter, Fraction | None]) -> Reading:
         """What has been lost in a history with these totals."""
-        return self._least(totals, [totals[meter] for meter, _ in self._rounds])
+        return self._least(totals, [totals[meter] for meter, _ in self.rounds])
 
     def reading_of(self, total: Callable[[Meter], Fraction | None]) -> Reading:
         r"""The same, asking only for the totals that can matter.
@@ -119,12 +123,12 @@ class Odometer:
         """
         epsilons, deltas, *_ = self.meters
         plain = {meter: total(meter) for meter in (epsilons, deltas)}
-        found: list[Fraction | None] = [None] * len(self._rounds)
+        found: list[Fraction | None] = [None] * len(self.rounds)
         best, slope = plain[epsilons], Fraction(0)
-        left = list(range(len(self._rounds)))  # orders fall, and what their shares cost rises
+        left = list(range(len(self.rounds)))  # orders fall, and what their shares cost rises
         while left:
             place = left.pop(len(left) // 2)
-            meter, nats = self._rounds[place]
+            meter, nats = self.rounds[place]
             known = found[place] = total(meter)
             if known is not None:
                 order = Fraction(meter.order)
@@ -138,7 +142,7 @@ class Odometer:
 
     def _floor(self, place: int) -> Fraction:
         """What the share of delta alone costs at an order."""
-        meter, nats = self._rounds[place]
+        meter, nats = self.rounds[place]
         return nats / Fraction(meter.order)
 
     def _least(
@@ -151,7 +155,7 @@ class Odometer:
         if told is None or told > Fraction(self.reserved):
             return Reading(epsilon=math.inf, delta=claim, by=deltas.key)
         best, by = totals[epsilons], epsilons.key
-        for (meter, nats), total in zip(self._rounds, moments, strict=True):
+        for (meter, nats), total in zip(self.rounds, moments, strict=True):
             if total is not None:
                 bound = (total + nats) / Fraction(meter.order)
                 if best is None or bound < best:
