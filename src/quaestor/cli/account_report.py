@@ -53,7 +53,7 @@ def report(  # noqa: PLR0913  # which, of what, and where to
     from quaestor.cli.report_facts import facts_of
 
     with opened(ledger) as book:
-        facts = facts_of(book.account(name), _catalog(catalog))
+        facts = facts_of(book, name, _catalog(catalog))
     text = registry_record(facts) if form is ReportForm.REGISTRY else nist_worksheet(facts)
     missing = text.count("TO BE FILLED IN:")
     if out is not None:

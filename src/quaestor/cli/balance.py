@@ -88,9 +88,8 @@ def _print(found: BalanceHistory, last: int) -> None:
     counts = (
         f"{sum(p.kind == kind for p in found)} {kind}" for kind in ("charged", "imported", "void")
     )
-    say(
-        f"lost so far: epsilon {_epsilon(end)} at delta {found.delta!r}; {_percent(end)} of the budget used"
-    )
+    lost = f"lost so far: epsilon {_epsilon(end)} at delta {found.delta!r}"
+    say(f"{lost}; {_percent(end)} of the budget used")
     say(f"changes: {', '.join(counts)}")
     rows = [
         [str(p.number), p.time[:16].replace("T", " "), p.kind, p.dataset, _epsilon(p), _percent(p)]

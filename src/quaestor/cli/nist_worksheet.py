@@ -23,9 +23,11 @@ def nist_worksheet(facts: ReportFacts) -> str:
     lines = [
         f"# Evaluating the differential privacy guarantee of {_plain(name)}",
         "",
-        ("After NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees "
-        "(March 2025, https://doi.org/10.6028/NIST.SP.800-226). Figures come from the ledger; "
-        "what only a person can say is marked TO BE FILLED IN."),
+        (
+            "After NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees "
+            "(March 2025, https://doi.org/10.6028/NIST.SP.800-226). Figures come from the ledger; "
+            "what only a person can say is marked TO BE FILLED IN."
+        ),
     ]
     for title, answers in _sections(facts):
         lines += ["", f"## {title}", ""]
@@ -42,11 +44,6 @@ def _sections(facts: ReportFacts) -> list[tuple[str, list[tuple[str, str]]]]:
     definition = facts.definition
     units = facts.units or to_fill_in("the column that identifies a person in each table")
     kind = "pure" if not definition.delta else "approximate"
-    beside = (
-        "Yes: another account may cover these datasets, and losses add up."
-        if definition.beside
-        else "No other account of this ledger covers them."
-    )
     return [
         (
             "Privacy parameters",
@@ -76,7 +73,7 @@ def _sections(facts: ReportFacts) -> list[tuple[str, list[tuple[str, str]]]]:
             [
                 ("How do losses add up?", facts.composition),
                 ("How many charges were made?", f"{facts.entries}."),
-                ("Is the same data covered by another budget?", beside),
+                ("Is the same data covered by another budget?", facts.beside),
                 (
                     "Are the data released in any other way?",
                     to_fill_in("releases without differential privacy, or outside this ledger"),
@@ -113,7 +110,7 @@ def _sections(facts: ReportFacts) -> list[tuple[str, list[tuple[str, str]]]]:
             [
                 (
                     "Are floating point, timing and other side channels closed?",
-                    f"{facts.library}: see its page on attacks. "
+                    f"Where {facts.library} draws the noise, see its guide to attacks. "
                     + to_fill_in("what of your own deployment adds to it"),
                 ),
                 (

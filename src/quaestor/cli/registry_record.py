@@ -1,8 +1,8 @@
 """A record of the OpenDP deployments registry, at its tier 3.
 
-The fields are those of schemas/deployments-schema.yaml in github.com/opendp/deployments-registry-data
-at commit 057e5d81cf60150dd3307e0cf4504b957802fb3b. What stands as TO BE FILLED IN must be replaced
-before the registry's own check accepts the record.
+The fields are those of ``schemas/deployments-schema.yaml`` in the repository
+opendp/deployments-registry-data at commit 057e5d81cf60150dd3307e0cf4504b957802fb3b. What stands as
+TO BE FILLED IN must be replaced before the registry's own check accepts the record.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ def _privacy_loss(facts: ReportFacts) -> dict[str, Any]:
         "number_of_privacy_units": to_fill_in("about how many people, a whole number"),
         "privacy_parameters": parameters,
         "privacy_parameters_details": (
-            f"All answers of the account together are within these parameters. {facts.odometer}"
+            f"All answers of the account together are within these parameters. {facts.odometer} "
+            f"Is more lost to other accounts? {facts.beside}"
         ),
     }
 
@@ -126,10 +127,12 @@ def _implementation(facts: ReportFacts) -> dict[str, Any]:
             "how data were prepared, how parameters were chosen, and whether that was accounted for"
         ),
         "mechanisms": (
-            f"{facts.released} Made and accounted for by {facts.library}. "
-            + to_fill_in("the security of the data before noise, and who has access to them")
+            f"{facts.released} Accounted for by {facts.library}. "
+            + to_fill_in(
+                "what draws the noise; the security of the data, and who has access to them"
+            )
         ),
-        "composition": facts.composition,
+        "composition": f"{facts.composition} {facts.words}",
         "post_processing": to_fill_in("what is done with answers afterwards, such as rounding"),
         "justification": to_fill_in("why these parameters, this unit and this budget"),
         "utility": to_fill_in("how accurate the data product is for its use"),

@@ -12,14 +12,14 @@ from quaestor.accounting.digits import rounded_up
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog, Table
-    from quaestor.ledger import Account, AccountDefinition
+    from quaestor.ledger import AccountDefinition, Ledger
 
 __all__ = ["ReportFacts", "facts_of", "to_fill_in"]
 
 _NEIGHBOURS = {
     "add_remove": "one person's rows are added or removed (unbounded differential privacy)",
     "replace": "one person is replaced by another, who may be in other datasets",
-    "replace_record": "one person's rows within a dataset are replaced (bounded differential privacy)",
+    "replace_record": "one person's rows in a dataset are replaced (bounded differential privacy)",
 }
 
 
@@ -42,6 +42,8 @@ class ReportFacts:
     last: str | None
     lost: float
     tables: tuple[Table, ...]
+    others: tuple[str, ...]
+    """Accounts that cover one of the datasets as well."""
 
     @property
     def entries(self) -> str:
@@ -78,10 +80,10 @@ class ReportFacts:
     @property
     def composition(self) -> str:
         """How losses are added up."""
-        filters = "fully adaptive composition by a privacy filter fixed in advance"
-        plans = "optimal composition of releases that were declared in advance"
+        filters = "Fully adaptive composition by a privacy filter that was fixed in advance"
+        plans = "Optimal composition of releases that were declared in advance"
         how = filters if self.definition.policy.kind == "open" else plans
-        return f"{self.words} Accounting: {how}, in exact arithmetic rounded to the safe side."
+        return f"{how}, in exact arithmetic rounded to the safe side."
 
     @property
     def units(self) -> str:
@@ -111,14 +113,23 @@ class ReportFacts:
 
     @property
     def library(self) -> str:
-        """What made the releases and the accounting."""
+        """What accounts for the releases, and for those of a curator draws the noise."""
         return f"Quaestor {quaestor.__version__}"
 
+    @property
+    def beside(self) -> str:
+        """Whether the people in these datasets lose more elsewhere in the ledger."""
+        if not self.others:
+            return "No other account of this ledger covers these datasets."
+        listed = ", ".join(self.others)
+        return f"Yes, by {listed}: people in the same datasets lose what all of them allow."
 
-def facts_of(account: Account, catalog: Catalog | None) -> ReportFacts:
+
+def facts_of(ledger: Ledger, name: str, catalog: Catalog | None) -> ReportFacts:
     """Read all of them."""
     from quaestor.ledger.policies import counted
 
+    account = ledger.account(name)
     definition, state = account.definition, account.state()
     statuses: Counter[str] = Counter()
     mechanisms: Counter[str] = Counter()
@@ -143,4 +154,9 @@ def facts_of(account: Account, catalog: Catalog | None) -> ReportFacts:
         last=max(times, default=None),
         lost=account.odometer(delta=definition.delta).epsilon,
         tables=tuple(table for table in tables if table.dataset in definition.datasets),
+        others=tuple(
+            other.name
+            for other in ledger.accounts()
+            if other.name != name and set(other.definition.datasets) & set(definition.datasets)
+        ),
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_burn_down"]
 
 
-def draw_burn_down(
+def draw_burn_down(  # noqa: PLR0913  # two curves over one axis
     *,
     used: Sequence[float],
     lost: Sequence[float],
