@@ -51,7 +51,14 @@ def _list(value: list[Any], indent: str) -> Iterator[str]:
 
 def _scalar(value: str | float) -> str:
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=True)
+        return f'"{"".join(map(_character, value))}"'
     written = repr(value)
     head, exponent, tail = written.partition("e")
     return f"{head}.0e{tail}" if exponent and "." not in head else written
+
+
+def _character(character: str) -> str:
+    """As JSON escapes it, but for pairs of surrogates, which YAML does not put together."""
+    if ord(character) > 0xFFFF:
+        return character
+    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]

@@ -120,7 +120,7 @@ class _Made:
 
     def __init__(self, changes: Iterable[Change], holder: str) -> None:
         kinds: dict[tuple[str, str, str], int] = {}
-        charged: dict[int, tuple[int, int, str]] = {}
+        charged: dict[int, int] = {}  # where in the columns each entry was charged
         self.kinds: list[int] = []
         self.signs: list[int] = []
         self.numbers: list[int] = []
@@ -132,7 +132,8 @@ class _Made:
             if kind == "void":
                 if entry not in charged:
                     continue  # somebody else's
-                which, number, where = charged[entry]
+                place = charged[entry]
+                which, number, where = self.kinds[place], self.numbers[place], self.datasets[place]
                 name, sign = "void", -1
             else:
                 if holder not in (EVERYBODY, analyst):
@@ -140,7 +141,7 @@ class _Made:
                 count += 1
                 number, where = (entry if holder == EVERYBODY else count), dataset
                 which = kinds.setdefault((dataset, query, releases), len(kinds))
-                charged[entry] = which, number, where
+                charged[entry] = len(self.kinds)
                 name, sign = ("imported" if kind == "imported" else "charged"), 1
             self.kinds.append(which)
             self.signs.append(sign)

@@ -63,7 +63,8 @@ class Column:
         return self._where_useful([value * part for value in ups])
 
     def _largest_bits(self) -> int:
-        return max(abs(total) for total in self._sums).bit_length()
+        high, low = max(self._sums), min(self._sums)
+        return max(high, -low).bit_length()
 
     def shares(self, limit: Fraction, *, at: Sequence[int]) -> list[float]:
         """The share of a limit that is gone, rounded up, 1 at most: at some places."""
