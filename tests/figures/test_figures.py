@@ -11,6 +11,7 @@ import pytest
 
 from quaestor import ApproxDP, compose
 from quaestor.figures.audit import draw_audit
+from quaestor.figures.burn_down import draw_burn_down
 from quaestor.figures.paper import PAPER_FIGURES
 from quaestor.figures.region import draw_regions
 
@@ -53,3 +54,24 @@ def test_without_matplotlib_the_error_names_the_extra(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "pip install 'quaestor[plot]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_burn_down_is_drawn_the_same_twice_with_round_ticks(tmp_path: Path) -> None:
+    paths = [tmp_path / "first.svg", tmp_path / "second.svg"]
+    for path in paths:
+        draw_burn_down(
+            used=[0.125, 0.5, 1.0],
+            lost=[0.25, 1.0, float("inf")],
+            numbers=[1, 2, 3],
+            title="trial",
+            delta=1e-6,
+            out=path,
+        )
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert "<!-- 80% -->" in paths[0].read_text(encoding="utf-8")
+
+
+def test_a_burn_down_of_nothing_is_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "empty.png"
+    draw_burn_down(used=[], lost=[], numbers=[], title="trial", delta=0.0, out=path)
+    assert path.read_bytes().startswith(b"\x89PNG")

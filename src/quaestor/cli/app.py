@@ -16,10 +16,12 @@ import typer
 import quaestor
 from quaestor.cli import (
     account,
+    account_report,
     accounting,
     across,
     asking,
     audit,
+    balance,
     catalog,
     demo,
     ledger,
@@ -63,6 +65,8 @@ app.command("init")(catalog.init)
 app.add_typer(catalog.dataset, name="dataset")
 app.command("preview")(asking.preview)
 app.command("query")(asking.query)
+account.account.command("history")(balance.history)
+account.account.command("report")(account_report.report)
 app.add_typer(account.account, name="account")
 app.add_typer(ledger.ledger, name="ledger")
 app.command("demo")(demo.demo)

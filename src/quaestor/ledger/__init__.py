@@ -16,6 +16,7 @@ A charge is durable before anything runs, and what does not fit is refused.
 from __future__ import annotations
 
 from quaestor.ledger.account import Account, StoredAnswer
+from quaestor.ledger.balance_history import BalanceHistory, BalancePoint, thinned
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.definition import AccountDefinition, Quota, Share
 from quaestor.ledger.entries import Entry
@@ -30,6 +31,8 @@ __all__ = [
     "Account",
     "AccountDefinition",
     "Balance",
+    "BalanceHistory",
+    "BalancePoint",
     "Charge",
     "Dashboard",
     "Entry",
@@ -44,4 +47,5 @@ __all__ = [
     "StoredAnswer",
     "Verification",
     "planned_epsilon",
+    "thinned",
 ]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from quaestor.accounting.releases.base import check_real
 from quaestor.errors import InvalidParameter, LedgerCorrupted
 from quaestor.ledger import texts
+from quaestor.ledger.balance_columns import Change, balance_history
 from quaestor.ledger.book import Book
 from quaestor.ledger.charge import Charge
+from quaestor.ledger.charge_counts import ChargeCounts
 from quaestor.ledger.entries import read_entries
-from quaestor.ledger.journal import history
-from quaestor.ledger.odometer import read_odometer
+from quaestor.ledger.odometer import KnownCosts, read_odometer
 from quaestor.ledger.policies import Open
 from quaestor.ledger.request import checked_request
 from quaestor.ledger.store import sql
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from quaestor.accounting.releases import Release
+    from quaestor.ledger.balance_history import BalanceHistory
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.entries import Entry
     from quaestor.ledger.journal import State
@@ -52,6 +54,7 @@ class Account:
         """Keep the definition, which never changes."""
         self._store, self.definition = store, definition
         self._till = Till(store, Book(definition))
+        self._counts, self._costs = ChargeCounts(self._till.book), KnownCosts()
 
     def __repr__(self) -> str:
         """The name, the policy and the target."""
@@ -185,11 +188,28 @@ class Account:
         )
 
     def odometer(self, *, delta: float) -> OdometerReading:
-        """What has been lost so far, whatever the policy, valid at every time."""
+        """What has been lost so far, whatever the policy, valid at every time.
+
+        What was read and priced before is remembered: another reading takes in what was charged
+        since.
+        """
         at = check_real("delta", delta, low=0.0, high=1.0)
         with self._store.reading() as session:
-            charged = list(history(session, self._till.book))
-        return read_odometer(self.definition, charged, delta=at)
+            charged = self._counts.read(session)
+        return read_odometer(self.definition, charged.items(), delta=at, costs=self._costs)
+
+    def history(self, *, analyst: str = "") -> BalanceHistory:
+        """The balance after every entry, by meter and as epsilon at the account's delta.
+
+        Where the account has quotas, an analyst's history is that of the own quota: it says
+        nothing of other analysts. Without a name it is the owner who looks, at the total.
+        """
+        if analyst:
+            texts.name("analyst", analyst)
+        with self._store.reading() as session:
+            rows = session.rows(sql.CHANGES, account=self.name)
+        changes = map(Change._make, rows)
+        return balance_history(self._till.book, changes, analyst=analyst, costs=self._costs)
 
     def state(self) -> State:
         """Where the account stands: how many events and entries, the last time, the head."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "ExactSum",
     "Totals",
     "above",
     "added",
@@ -28,6 +29,32 @@ _ZERO = Fraction(0)
 
 Totals = dict[str, Fraction | None]
 """What was used of each meter; None where no amount would do, absent where nothing was used."""
+
+
+class ExactSum:
+    """A sum of many fractions, exactly; common divisors are looked for at the end only.
+
+    >>> total = ExactSum()
+    >>> total.add(Fraction(1, 2), 3)
+    >>> total.add(Fraction(1, 4), 1)
+    >>> total.value()
+    Fraction(7, 4)
+    """
+
+    __slots__ = ("_numerators",)
+
+    def __init__(self) -> None:
+        """Nothing so far."""
+        self._numerators: dict[int, int] = {}
+
+    def add(self, amount: Fraction, count: int) -> None:
+        """Add an amount so many times."""
+        below = amount.denominator
+        self._numerators[below] = self._numerators.get(below, 0) + amount.numerator * count
+
+    def value(self) -> Fraction:
+        """The sum."""
+        return sum((Fraction(n, d) for d, n in self._numerators.items()), _ZERO)
 
 
 def added(totals: Mapping[str, Fraction | None], costs: Mapping[str, Fraction | None]) -> Totals:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from fractions import Fraction
+from threading import Lock
 from typing import TYPE_CHECKING
 
-from quaestor.ledger.theory import cost, heaviest, odometer
+from quaestor.accounting.releases import Repeated
+from quaestor.ledger.amounts import ExactSum
+from quaestor.ledger.theory import heaviest, odometer, with_record_replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
 
     from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.request import Request
 
-__all__ = ["OdometerReading", "read_odometer"]
+__all__ = ["KnownCosts", "OdometerReading", "PricedLists", "read_odometer"]
+
+_MOST_KNOWN = 1 << 20  # costs that are remembered: some hundred bytes each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,25 +36,139 @@ class OdometerReading:
     delta: float
 
 
+class KnownCosts:
+    """Costs of releases by meter, each computed once; safe to be used by several threads."""
+
+    __slots__ = ("_count", "_known", "_lock")
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._known: dict[str, dict[Release, Fraction | None]] = {}
+        self._count, self._lock = 0, Lock()
+
+    def of(self, meter: Meter, releases: Iterable[Release]) -> Mapping[Release, Fraction | None]:
+        """The costs of these single releases, perhaps among others."""
+        with self._lock:
+            known = self._known.setdefault(meter.key, {})
+            missing = [release for release in dict.fromkeys(releases) if release not in known]
+            if self._count + len(missing) > _MOST_KNOWN:
+                self._known, self._count = {meter.key: known}, len(known)
+            costs = dict(zip(missing, meter.costs_of(missing), strict=True))
+            if len(known) + len(missing) > _MOST_KNOWN:
+                return {**known, **costs}
+            known.update(costs)
+            self._count += len(missing)
+            return known
+
+
 def read_odometer(
-    definition: AccountDefinition, charged: Iterable[tuple[Request, int]], *, delta: float
+    definition: AccountDefinition,
+    charged: Iterable[tuple[Request, int]],
+    *,
+    delta: float,
+    costs: KnownCosts | None = None,
 ) -> OdometerReading:
-    """Read what these charges, each with how often it was made, have lost together."""
-    chosen, neighbours = odometer(delta=delta), definition.neighbours
-    by_dataset: dict[str, dict[Meter, Fraction | None]] = {
-        dataset: dict.fromkeys(chosen.meters, Fraction(0)) for dataset in definition.datasets
+    """Read what these charges, each with how often it was made, have lost together.
+
+    Args:
+        definition: the account's, for its datasets and which worlds are compared.
+        charged: the charges.
+        delta: the probability that any reading is ever too small.
+        costs: where costs are remembered from one reading to the next.
+    """
+    counts: dict[str, Counter[tuple[Release, ...]]] = {
+        dataset: Counter() for dataset in definition.datasets
     }
     for request, count in charged:
-        totals = by_dataset[request.dataset]
-        for meter in chosen.meters:
-            before, used = totals[meter], cost(meter, request.releases, neighbours=neighbours)
-            totals[meter] = None if before is None or used is None else before + count * used
-    across = {
-        meter: _across(definition, {name: totals[meter] for name, totals in by_dataset.items()})
-        for meter in chosen.meters
-    }
-    reading = chosen.reading(across)
+        counts[request.dataset][request.releases] += count
+    lists = dict.fromkeys(listed for counter in counts.values() for listed in counter)
+    priced = PricedLists(
+        tuple(lists),
+        neighbours=definition.neighbours,
+        costs=KnownCosts() if costs is None else costs,
+    )
+
+    def total(meter: Meter) -> Fraction | None:
+        used = priced.costs(meter)
+        weights = {dataset: _sum(used, counter) for dataset, counter in counts.items()}
+        return _across(definition, weights)
+
+    reading = odometer(delta=delta).reading_of(total)
     return OdometerReading(epsilon=reading.epsilon, delta=reading.delta)
+
+
+def _sum(
+    used: Mapping[tuple[Release, ...], Fraction | None], counts: Counter[tuple[Release, ...]]
+) -> Fraction | None:
+    total = ExactSum()
+    for listed, count in counts.items():
+        cost = used[listed]
+        if cost is None:
+            return None
+        total.add(cost, count)
+    return total.value()
+
+
+class PricedLists:
+    """Lists of releases, and what each costs where worlds differ in one way.
+
+    What :func:`quaestor.ledger.theory.cost` says of each, with the costs of all releases asked
+    for at once.
+    """
+
+    __slots__ = ("_costs", "_counted", "_replaced")
+
+    def __init__(
+        self, lists: Sequence[tuple[Release, ...]], *, neighbours: str, costs: KnownCosts
+    ) -> None:
+        """Count the single releases of every list."""
+        self._costs = costs
+        self._counted = {listed: _singles(listed) for listed in lists}
+        self._replaced = (
+            {listed: _singles(map(with_record_replaced, listed)) for listed in lists}
+            if neighbours == "replace_record"
+            else None
+        )
+
+    def costs(self, meter: Meter) -> dict[tuple[Release, ...], Fraction | None]:
+        """What each list uses of a meter; None if no amount would do."""
+        once = self._each(meter, self._counted)
+        if self._replaced is None:
+            return once
+        twice = self._each(meter, self._replaced)
+        return {listed: _larger(twice[listed], cost) for listed, cost in once.items()}
+
+    def _each(
+        self, meter: Meter, lists: Mapping[tuple[Release, ...], Sequence[tuple[Release, int]]]
+    ) -> dict[tuple[Release, ...], Fraction | None]:
+        singles = (release for counted in lists.values() for release, _ in counted)
+        known = self._costs.of(meter, singles)
+        return {listed: _together(known, counted) for listed, counted in lists.items()}
+
+
+def _singles(releases: Iterable[Release]) -> tuple[tuple[Release, int], ...]:
+    return tuple(
+        (release.release, release.count) if isinstance(release, Repeated) else (release, 1)
+        for release in releases
+    )
+
+
+def _together(
+    known: Mapping[Release, Fraction | None], counted: Sequence[tuple[Release, int]]
+) -> Fraction | None:
+    if len(counted) == 1 and counted[0][1] == 1:
+        return known[counted[0][0]]
+    total = ExactSum()
+    for release, count in counted:
+        cost = known[release]
+        if cost is None:
+            return None
+        total.add(cost, count)
+    return total.value()
+
+
+def _larger(twice: Fraction | None, once: Fraction | None) -> Fraction | None:
+    return None if twice is None or once is None else max(twice, 2 * once)
 
 
 def _across(definition: AccountDefinition, weights: dict[str, Fraction | None]) -> Fraction | None:

@@ -29,6 +29,7 @@ __all__ = [
     "fitting_version",
     "heaviest",
     "odometer",
+    "with_record_replaced",
 ]
 
 PRICING = 1

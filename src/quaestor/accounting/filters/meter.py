@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from quaestor.accounting.releases import Release, Repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Meter"]
 
@@ -42,6 +42,10 @@ class Meter(ABC):
     @abstractmethod
     def cost_of_one(self, release: Release) -> Fraction | None:
         """What one release (never a repeated one) uses; None if no amount would do."""
+
+    def costs_of(self, releases: Sequence[Release]) -> list[Fraction | None]:
+        """What each of many releases (never repeated ones) uses: the same, and sometimes sooner."""
+        return [self.cost_of_one(release) for release in releases]
 
     def cost(self, releases: Iterable[Release]) -> Fraction | None:
         """What these releases use together; None if no amount would do."""

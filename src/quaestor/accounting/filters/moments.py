@@ -37,7 +37,14 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
 
-__all__ = ["MomentMeter", "check_order", "log_moment_of", "moment_filter", "weighted_filter"]
+__all__ = [
+    "MomentMeter",
+    "by_epsilon",
+    "check_order",
+    "log_moment_of",
+    "moment_filter",
+    "weighted_filter",
+]
 
 _DOUBT = Fraction(1) + Fraction(1, 2**50)
 _MOST_ORDERS = 64
@@ -48,7 +55,7 @@ def check_order(order: float) -> float:
     return check_real("order", order, low=1e-9, high=1e15)
 
 
-@lru_cache(maxsize=4 * CACHED)
+@lru_cache(maxsize=CACHED)
 def log_moment_of(release: Release, order: float) -> Fraction | None:
     r"""An upper bound on :math:`\log E[e^{\lambda L}]` in both directions; None if it is infinite.
 
@@ -63,10 +70,10 @@ def log_moment_of(release: Release, order: float) -> Fraction | None:
             cost = log_moment(order=order, epsilon=release.range_epsilon)
             return Fraction(cost) if math.isfinite(cost) else None
         case PureDP() | ApproxDP():
-            return _of_epsilon(release, order)
+            return by_epsilon(release, order)
         case _:
             return _least(
-                _of_law(release, order), _of_epsilon(release, order), _of_rho(release, order)
+                _of_law(release, order), by_epsilon(release, order), _of_rho(release, order)
             )
 
 
@@ -79,7 +86,8 @@ def _of_rho(release: Release, order: float) -> Fraction | None:
     return None if rho is None else at_least(Fraction(order) * (Fraction(order) + 1) * rho)
 
 
-def _of_epsilon(release: Release, order: float) -> Fraction | None:
+def by_epsilon(release: Release, order: float) -> Fraction | None:
+    """The most that the release's epsilon allows: the log-moment of a randomized response."""
     epsilon = pure_loss(release).epsilon
     if epsilon is None:
         return None
@@ -130,6 +138,12 @@ class MomentMeter(Meter):
     def cost_of_one(self, release: Release) -> Fraction | None:
         """The release's log-moment, rounded up."""
         return log_moment_of(release, self.order)
+
+    def costs_of(self, releases: Sequence[Release]) -> list[Fraction | None]:
+        """The same of each; what can be computed together is."""
+        from quaestor.accounting.filters.many_moments import log_moments_of
+
+        return log_moments_of(releases, self.order)
 
 
 def _meter(order: float, *, epsilon: float, slack: Fraction) -> MomentMeter:

@@ -15,7 +15,7 @@ from quaestor.accounting.filters.rounding import at_least, ball_at_least
 from quaestor.accounting.releases.base import check_real
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from quaestor.accounting.filters.meter import Meter
     from quaestor.accounting.releases import Release
@@ -25,6 +25,7 @@ __all__ = ["Odometer", "Reading"]
 _ROUNDS = 16
 _FIRST = 2.0**-4  # the epsilon that the first round is for; each is for twice the one before
 _SHARE = Fraction(607_927, 1_000_000)  # a little below 6/pi^2: the shares sum to at most 1
+_NEARLY = 1 - Fraction(1, 10**6)  # room for the rounding of costs where orders are left out
 _ENDLESS = Fraction(10**18)  # an odometer only counts, and nobody asks for its limits
 
 
@@ -84,8 +85,12 @@ class Odometer:
             object.__setattr__(self, name, value)
 
     @cached_property
-    def _rounds(self) -> tuple[tuple[MomentMeter, Fraction], ...]:
-        """For each order its meter, and the nats of its share of delta, rounded up."""
+    def rounds(self) -> tuple[tuple[MomentMeter, Fraction], ...]:
+        """For each order its meter, and the nats of its share of delta, rounded up.
+
+        A reading is the least of the sum of epsilons and, for each of these, of the meter's total
+        and the nats, divided by the order.
+        """
         if self.delta == 0.0:
             return ()
         rounds = []
@@ -103,10 +108,46 @@ class Odometer:
     def meters(self) -> tuple[Meter, ...]:
         """What must be added up: the epsilons, the deltas, and the moments of every order."""
         plain = EpsilonMeter(limit=_ENDLESS), DeltaMeter(limit=_ENDLESS)
-        return (*plain, *(meter for meter, _ in self._rounds))
+        return (*plain, *(meter for meter, _ in self.rounds))
 
     def reading(self, totals: Mapping[Meter, Fraction | None]) -> Reading:
         """What has been lost in a history with these totals."""
+        return self._least(totals, [totals[meter] for meter, _ in self.rounds])
+
+    def reading_of(self, total: Callable[[Meter], Fraction | None]) -> Reading:
+        r"""The same, asking only for the totals that can matter.
+
+        A log-moment divided by its order never falls as the order grows, and is never below 0; so
+        the total at one order says how little the bounds at larger orders can be, and the bound
+        at one order which smaller ones cannot reach it. About five orders of sixteen are left.
+        """
+        epsilons, deltas, *_ = self.meters
+        plain = {meter: total(meter) for meter in (epsilons, deltas)}
+        found: list[Fraction | None] = [None] * len(self.rounds)
+        best, slope = plain[epsilons], Fraction(0)
+        left = list(range(len(self.rounds)))  # orders fall, and what their shares cost rises
+        while left:
+            place = left.pop(len(left) // 2)
+            meter, nats = self.rounds[place]
+            known = found[place] = total(meter)
+            if known is not None:
+                order = Fraction(meter.order)
+                bound = (known + nats) / order
+                best = bound if best is None else min(best, bound)
+                slope = known / order * _NEARLY
+                left = [j for j in left if j > place or self._floor(j) + slope < best]
+            if best is not None:
+                left = [j for j in left if self._floor(j) * _NEARLY < best]
+        return self._least(plain, found)
+
+    def _floor(self, place: int) -> Fraction:
+        """What the share of delta alone costs at an order."""
+        meter, nats = self.rounds[place]
+        return nats / Fraction(meter.order)
+
+    def _least(
+        self, totals: Mapping[Meter, Fraction | None], moments: Sequence[Fraction | None]
+    ) -> Reading:
         epsilons, deltas, *_ = self.meters
         claimed = at_least(Fraction(self.delta) + Fraction(self.reserved)) or Fraction(0)
         claim = min(float(claimed), 1.0)
@@ -114,8 +155,7 @@ class Odometer:
         if told is None or told > Fraction(self.reserved):
             return Reading(epsilon=math.inf, delta=claim, by=deltas.key)
         best, by = totals[epsilons], epsilons.key
-        for meter, nats in self._rounds:
-            total = totals[meter]
+        for (meter, nats), total in zip(self.rounds, moments, strict=True):
             if total is not None:
                 bound = (total + nats) / Fraction(meter.order)
                 if best is None or bound < best:

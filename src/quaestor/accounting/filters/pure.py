@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CACHED", "Loss", "pure_loss"]
 
-CACHED = 4096  # different releases whose costs are remembered
+CACHED = 1 << 15  # different releases whose costs are remembered
 _DOUBT = Fraction(1) + Fraction(1, 2**40)  # more than what floats did to a law's largest loss
 
 

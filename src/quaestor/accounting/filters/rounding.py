@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from flint import arb
 
-__all__ = ["at_least", "ball_at_least", "ball_at_most"]
+__all__ = ["at_least", "ball_at_least", "ball_at_most", "ratio_at_least"]
 
 
 def at_least(value: Fraction) -> Fraction | None:
@@ -28,6 +28,24 @@ def at_least(value: Fraction) -> Fraction | None:
     if nearest < value:
         nearest = math.nextafter(nearest, math.inf)
     return Fraction(nearest) if math.isfinite(nearest) else None
+
+
+def ratio_at_least(numerator: int, denominator: int) -> float | None:
+    """The least float that is not below a quotient of whole numbers; None if there is none.
+
+    The same as :func:`at_least`, for whoever has many: a fraction looks for common divisors.
+
+    >>> ratio_at_least(1, 4), ratio_at_least(1, 3) > 1 / 3 - 1e-17
+    (0.25, True)
+    """
+    try:
+        nearest = numerator / denominator  # whole numbers divide to the nearest float
+    except OverflowError:
+        return None
+    above, below = nearest.as_integer_ratio()
+    if above * denominator < numerator * below:
+        nearest = math.nextafter(nearest, math.inf)
+    return nearest if math.isfinite(nearest) else None
 
 
 def ball_at_least(compute: Callable[[int], arb]) -> Fraction | None:

@@ -15,6 +15,7 @@ __all__ = [
     "ANSWERS",
     "BALANCES",
     "BALANCES_OF",
+    "CHANGES",
     "CHARGES_OF",
     "CLEAR_BALANCES",
     "DEFINITION",
@@ -83,6 +84,12 @@ CLEAR_BALANCES = "DELETE FROM ledger_balances WHERE account = :account"
 SETTLED = """
 SELECT kind FROM ledger_events
 WHERE account = :account AND entry = :entry AND kind IN ('released', 'void')
+"""
+
+# All that changes a balance, in its order: what was charged, and what was given back.
+CHANGES = """
+SELECT kind, entry, time, analyst, dataset, query, releases FROM ledger_events
+WHERE account = :account AND kind IN ('reserved', 'imported', 'void') ORDER BY seq
 """
 
 CHARGES_OF = """

@@ -1,0 +1,85 @@
+"""The balance after every entry: for pictures, and for whoever asks when a budget was used."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["BalanceHistory", "BalancePoint", "thinned"]
+
+
+class BalancePoint(NamedTuple):
+    """How an account, or an analyst's quota, stood after one change."""
+
+    number: int
+    """The entry or, in the history of an analyst's quota, which of the own charges it was."""
+    kind: str
+    """``charged``, ``imported``, or ``void``: given back."""
+    time: str
+    dataset: str
+    epsilon: float
+    """What was lost so far at most, except with probability delta: the odometer's reading."""
+    used: float
+    """The share of the budget that is gone, rounded up."""
+    spent: tuple[float | None, ...]
+    """What was used of each meter, rounded up: by all datasets, or those that one person can be in.
+
+    None where a meter is of no use.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BalanceHistory:
+    """All changes of a balance, in their order.
+
+    ``epsilon`` and ``delta`` are the budget: of the account or, with an ``analyst``, of the quota.
+    Readings hold together: with probability 1 - ``delta`` none of them was ever too small.
+    """
+
+    account: str
+    analyst: str | None
+    epsilon: float
+    delta: float
+    meters: tuple[str, ...]
+    points: tuple[BalancePoint, ...]
+
+    def __iter__(self) -> Iterator[BalancePoint]:
+        """The points."""
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        """How many changes there were."""
+        return len(self.points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "account": self.account,
+            "analyst": self.analyst,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "meters": list(self.meters),
+            "points": [{**point._asdict(), "spent": list(point.spent)} for point in self.points],
+        }
+
+
+def thinned(history: BalanceHistory, *, most: int) -> BalanceHistory:
+    """At most so many points, and at least two, that draw the same picture.
+
+    Points are left out evenly; the first and the last stay, and each stretch keeps the one with
+    the largest epsilon, so that nothing looks smaller than it was.
+    """
+    points, kept = history.points, max(most, 2)
+    if len(points) <= kept:
+        return history
+    inner = points[1:-1]
+    cuts = [place * len(inner) // (kept - 2) for place in range(kept - 1)] if kept > 2 else []
+    chosen = [
+        max(inner[low:high], key=lambda point: point.epsilon)
+        for low, high in itertools.pairwise(cuts)
+    ]
+    return replace(history, points=(points[0], *chosen, points[-1]))
