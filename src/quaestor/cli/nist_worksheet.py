@@ -1,8 +1,8 @@
 """A worksheet after NIST SP 800-226, filled in as far as a ledger can.
 
-The publication (Near, Darais, Lefkovitz, Howarth, March 2025) names what a guarantee depends on, from
-epsilon and the unit of privacy down to the collection of the data. The worksheet asks about each of
-these in our own words; it is not a form of NIST's.
+The publication (Near, Darais, Lefkovitz, Howarth, March 2025) names what a guarantee depends on,
+from epsilon and the unit of privacy down to the collection of the data. The worksheet asks about
+each of these in our own words; it is not a form of NIST's.
 """
 
 from __future__ import annotations
