@@ -138,6 +138,13 @@ class Book:
                 return holder
         return None
 
+    def overdrawn(self, balances: Balances) -> str | None:
+        """What was charged beyond the account's own limit, in words; None if it holds."""
+        spent = self._spent(balances, EVERYBODY)
+        if self._own.holds(spent):
+            return None
+        return f"by today's prices it is overdrawn: {self._own.excess(spent)}"
+
     def _spent(self, balances: Balances, holder: str) -> Mapping[str, Totals]:
         return {
             dataset: balances[dataset, holder]
