@@ -343,6 +343,7 @@ def test_programs_get_everything_about_an_account(trial: Run) -> None:
     assert listed == {
         "account": "trial",
         "status": "open",
+        "problem": None,
         "policy": "open",
         "epsilon": 1.0,
         "delta": 0.0,
