@@ -565,7 +565,10 @@ def test_a_history_of_gaussian_noise_needs_a_statement_which_is_kept(
     quaestor(*opening, "--dataset", "patients", *expected)
     (folder / "history.txt").write_text("Gaussian(sigma=100) * 80\n", encoding="utf-8")
     asked = ("ledger", "import", "trial", "history.txt")
-    assert quaestor(*asked).status == 3  # it has no epsilon to add up
+    alone = quaestor(*asked)
+    assert alone.status == 3  # it has no epsilon to add up
+    assert "state that with fixed_before (--fixed-before)" in alone.err
+    assert "would fit" not in alone.err
     stated = "protocol v2 of 2024-01-03, section 4"
     told = quaestor(*asked, "--fixed-before", stated, "--json").json
     assert told["statement"] == stated

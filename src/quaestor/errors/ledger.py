@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from quaestor.errors.base import InvalidParameter, QuaestorError, shorter, shown
 
@@ -149,6 +149,11 @@ class BudgetExceeded(QuaestorError):
         self.remaining: float | None
         self.difference: float | None
         self.requested, self.remaining, self.difference = amounts or (None, None, None)
+
+    def advise(self, advice: str) -> Self:
+        """The same refusal with one sentence more: what else can be done."""
+        self.args = (f"{self}. {advice}",)
+        return self
 
     def fields(self) -> dict[str, Any]:
         """The meter in words, the three amounts, and what would fit."""

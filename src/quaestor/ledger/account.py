@@ -6,7 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.accounting.releases.base import check_real
-from quaestor.errors import AccountOverdrawn, InvalidParameter, LedgerCorrupted
+from quaestor.errors import (
+    AccountOverdrawn,
+    BudgetExceeded,
+    InvalidParameter,
+    LedgerCorrupted,
+)
 from quaestor.ledger import texts
 from quaestor.ledger.book import Book
 from quaestor.ledger.charge import Charge
@@ -36,6 +41,12 @@ if TYPE_CHECKING:
     from quaestor.ledger.verify import Verification
 
 __all__ = ["Account", "StoredAnswer"]
+
+
+_STATE_IT = (
+    "A history without a statement is charged by the sum of its epsilons and deltas; if the "
+    "account's filter was fixed before it began, state that with fixed_before (--fixed-before)"
+)
 
 
 class StoredAnswer(NamedTuple):
@@ -196,7 +207,12 @@ class Account:
             )
             for dataset, listed in releases.items()
         ]
-        return self._till.charge("imported", requests)
+        try:
+            return self._till.charge("imported", requests)
+        except AccountOverdrawn:
+            raise
+        except BudgetExceeded as refused:
+            raise refused if statement else refused.advise(_STATE_IT) from None
 
     def price_again(self) -> None:
         """Price the whole history by today's costs, if it was priced by those of another day.

@@ -93,7 +93,8 @@ def _fixed(definition: AccountDefinition) -> Iterator[str]:
     if isinstance(policy, Open):
         if policy.filter is not None:
             _, rest = policy.filter.words().split(". ", 1)  # the filter knows no neighbours
-            yield rest.removesuffix(" All of this was fixed before the first answer.")
+            freely = rest.replace("They may choose", "Analysts may choose", 1)
+            yield freely.removesuffix(" All of this was fixed before the first answer.")
         yield (
             "These limits were fixed by whoever opened the account, when it was opened and before "
             "its first answer."
