@@ -94,6 +94,8 @@ class SlotLimit(Limit):
 
     def after(self, spent: Mapping[str, Totals], request: Request) -> Totals | None:
         """The slots that are taken afterwards, if all that are asked for are free."""
+        if any(_REALISED in totals for totals in spent.values()):
+            return None  # the plan has no promise left to keep, on any dataset
         costs, taken = self.costs(request), spent.get(request.dataset, {})
         slots = self._slots[request.dataset]
         after = added(taken, costs)
