@@ -18,10 +18,13 @@ from quaestor.accounting.releases import (
     ProbabilityVectors,
     PureDP,
     Release,
+    Repeated,
 )
+from quaestor.accounting.releases.codec import release_from_json
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Planned, planned_epsilon
 from quaestor.ledger.plan_check import check_new
+from tests.contract.test_stored_names import IN_RELEASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -240,3 +243,11 @@ def test_one_sketch_alone_is_planned_beside_releases_without_direction(ledger: L
     ledger.open_account(
         AccountDefinition(name="one", epsilon=2.0, delta=1e-3, datasets=("a",), policy=plan)
     )
+
+
+@pytest.mark.parametrize("text", IN_RELEASES)
+def test_a_release_without_a_direction_has_one_law(text: str) -> None:
+    """What the check of plans relies on: a second law is a direction, and says so."""
+    release = release_from_json(text)
+    single = release.release if isinstance(release, Repeated) else release
+    assert len(single.losses()) == 1 or single.directed
