@@ -10,8 +10,10 @@ import pytest
 from mpmath import mp, mpf  # type: ignore[import-untyped, unused-ignore]
 
 from quaestor.accounting.across.facts import AtMost, ExactlyOne, Implies, Vectors
+from quaestor.accounting.compose import compose
 from quaestor.accounting.releases import (
     DensityPair,
+    Gaussian,
     GraphSketch,
     Laplace,
     PoissonSampled,
@@ -243,6 +245,18 @@ def test_one_sketch_alone_is_planned_beside_releases_without_direction(ledger: L
     ledger.open_account(
         AccountDefinition(name="one", epsilon=2.0, delta=1e-3, datasets=("a",), policy=plan)
     )
+
+
+def test_a_plan_of_many_sampled_datasets_is_held_to_a_sound_bound() -> None:
+    """Too many directions to try: the bound is above what all removed, or half of them, reach."""
+    sampled = PoissonSampled(release=Gaussian(sigma=2.0), rate=0.01)
+    plan: Plan = {f"d{i}": [(sampled, 4)] for i in range(2000)}
+    account = planned(plan, None, epsilon=3.0, delta=1e-2)
+    check_new(account)
+    least = compose(sampled * 8000).epsilon_bounds(delta=1e-2).lower
+    needed = planned_epsilon(account)
+    assert needed is not None
+    assert least <= needed <= 2 * least
 
 
 @pytest.mark.parametrize("text", IN_RELEASES)
