@@ -64,6 +64,7 @@ from quaestor.accounting.tradeoff import Tradeoff, Vertex
 from quaestor.errors import (
     AccountClosed,
     AccountExists,
+    AccountOverdrawn,
     BudgetExceeded,
     ChargeSettled,
     ClockWentBack,
@@ -93,6 +94,7 @@ from quaestor.errors import (
 __all__ = [
     "AccountClosed",
     "AccountExists",
+    "AccountOverdrawn",
     "AcrossComposition",
     "All",
     "ApproxDP",

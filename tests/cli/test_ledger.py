@@ -107,14 +107,34 @@ def test_a_plan_that_loses_more_than_the_target_is_not_opened(quaestor: Run) -> 
     assert quaestor("account", "list", "--json").json == {"accounts": []}
 
 
-def test_a_dashboard_answers_each_of_its_queries_once(quaestor: Run) -> None:
-    query = ("--query", f"weekly count={QUARTER}")
-    quaestor(*OPEN, "--dataset", "patients", *query)
-    asked = ("account", "charge", "trial", QUARTER, "--query", "weekly count")
+def test_a_dashboard_answers_each_of_its_queries_once(quaestor: Run, folder: Path) -> None:
+    (folder / "weekly.sql").write_bytes(b"SELECT COUNT(*) FROM visits\r\n")
+    query = ("--query", f"weekly.sql={QUARTER}")
+    opened = quaestor(*OPEN, "--dataset", "patients", *query)
+    assert "each by the SHA-256 of its text" in " ".join(opened.out.split())
+    asked = ("account", "charge", "trial", QUARTER, "--query", "weekly.sql")
+    assert quaestor("account", "price", *asked[2:], "--json").json["left"] == 1
     assert quaestor(*asked, "--json").json["left"] == 0
     again = quaestor(*asked)
     assert (again.status, again.out) == (3, "")
-    assert "query weekly count" in again.err
+    digest = hashlib.sha256(b"SELECT COUNT(*) FROM visits\r\n").hexdigest()
+    assert f"query {digest}" in again.err
+    (folder / "weekly.sql").write_bytes(b"SELECT COUNT(*) FROM visits WHERE age > 40\r\n")
+    assert "does not plan" in refused(quaestor(*asked))
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [("weekly count", "a file that holds the query itself"), ("empty.sql", "is not empty")],
+)
+def test_a_query_of_a_dashboard_is_a_file_and_not_a_name(
+    quaestor: Run, folder: Path, file: str, said: str
+) -> None:
+    (folder / "empty.sql").write_text(" \n", encoding="utf-8")
+    opening = (*OPEN, "--dataset", "patients", "--query", f"{file}={QUARTER}")
+    assert said in refused(quaestor(*opening))
+    (folder / "bytes.sql").write_bytes(b"\xff\xfe\xff")
+    assert "UTF-8" in refused(quaestor(*opening[:-1], f"bytes.sql={QUARTER}"))
 
 
 def test_quotas_are_kept_apart_and_the_star_is_for_others(quaestor: Run) -> None:
@@ -168,7 +188,7 @@ def test_a_plan_file_brings_datasets_and_facts(quaestor: Run, folder: Path) -> N
         (("--dataset", "a", "--plan", f"b: {HALF}"), "DATASET: RELEASE"),
         (("--dataset", "a", "--dataset", "b", "--plan", HALF), "DATASET: RELEASE"),
         (("--dataset", "a", "--plan", "PureDP(epsilon=-1)"), "column 8"),
-        (("--dataset", "a", "--query", HALF.replace("=", "~")), "NAME=RELEASE"),
+        (("--dataset", "a", "--query", HALF.replace("=", "~")), "FILE=RELEASE"),
         (("--dataset", "a", "--neighbours", "next door"), "add_remove, replace, replace_record"),
         (("--dataset", "a\x1b[31m"), "printable"),
         (("--dataset", "a", "--dataset", "a"), "different names"),
@@ -323,6 +343,7 @@ def test_programs_get_everything_about_an_account(trial: Run) -> None:
     assert listed == {
         "account": "trial",
         "status": "open",
+        "problem": None,
         "policy": "open",
         "epsilon": 1.0,
         "delta": 0.0,
@@ -531,8 +552,39 @@ def test_releases_as_json_and_as_expressions_are_charged(trial: Run, folder: Pat
     text = f"{json.dumps(described)}\n{QUARTER} * 2\n"
     (folder / "history.jsonl").write_text(text, encoding="utf-8")
     run = trial("ledger", "import", "trial", "history.jsonl", "--purpose", "2025")
-    assert run.out == f"charged to trial as entry 1: {QUARTER} * 3\n"
+    said = "priced by the sum of epsilons and deltas, since no --fixed-before was given"
+    assert run.out == f"charged to trial as entry 1: {QUARTER} * 3\n{said}\n"
     assert epsilon_left(trial) == 0.25
+
+
+def test_a_history_of_gaussian_noise_needs_a_statement_which_is_kept(
+    quaestor: Run, folder: Path
+) -> None:
+    expected = ("--expected", "Gaussian(sigma=100)")
+    opening = ("account", "open", "trial", "--epsilon", "1", "--delta", "1e-6")
+    quaestor(*opening, "--dataset", "patients", *expected)
+    (folder / "history.txt").write_text("Gaussian(sigma=100) * 80\n", encoding="utf-8")
+    asked = ("ledger", "import", "trial", "history.txt")
+    alone = quaestor(*asked)
+    assert alone.status == 3  # it has no epsilon to add up
+    assert "state that with fixed_before (--fixed-before)" in alone.err
+    assert "would fit" not in alone.err
+    stated = "protocol v2 of 2024-01-03, section 4"
+    told = quaestor(*asked, "--fixed-before", stated, "--json").json
+    assert told["statement"] == stated
+    (entry,) = quaestor("ledger", "log", "--json").json["entries"]
+    assert (entry["statement"], entry["imported"]) == (stated, True)
+    shown = quaestor("account", "show", "trial").out
+    assert stated in " ".join(shown.split())
+    assert stated in quaestor("ledger", "export").out
+
+
+def test_a_plan_takes_no_history_without_a_statement(quaestor: Run, folder: Path) -> None:
+    quaestor(*OPEN, "--dataset", "patients", "--plan", f"{QUARTER} * 2")
+    (folder / "history.txt").write_text(f"{QUARTER}\n", encoding="utf-8")
+    asked = ("ledger", "import", "trial", "history.txt")
+    assert "a list that was realised is not a plan" in refused(quaestor(*asked))
+    assert quaestor(*asked, "--fixed-before", "the protocol").status == 0
 
 
 def test_a_history_that_does_not_fit_is_refused_whole(trial: Run, folder: Path) -> None:

@@ -7,6 +7,7 @@ fixtures wrote it down when they were made.
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from quaestor.accounting.releases.codec import release_from_dict
 from quaestor.curator import Curator
 from quaestor.curator.catalog.reading import read_catalog
-from quaestor.errors import AccountClosed, NotPlanned, SourceUnavailable
+from quaestor.errors import AccountClosed, AccountOverdrawn, NotPlanned, SourceUnavailable
 from quaestor.ledger import Ledger
 from tests.contract.old_ledgers import (
     ACCOUNTS,
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
 
     from tests.contract.old_ledgers import Recorded
 
+REPRICED: dict[str, str | None] = {
+    "unsound": None,  # its price is another one where masses are not lost
+    "every release": "nothing is known of some of what was charged",  # sampled without replacement
+    "filter gdp": "nothing is known of some of what was charged",  # imported without a statement
+}
+AMOUNTS = ("spent", "remaining", "limit")
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # what is unsound overflows too
 
 
@@ -181,9 +188,39 @@ def test_an_account_is_what_it_was_and_has_what_it_had(
         assert account.definition.to_json() == recorded["definition"]
         assert [entry.status for entry in account.entries()] == recorded["statuses"]
         assert account.state().closed == recorded["closed"]
+        if name in REPRICED:
+            continue
+        assert account.problem() is None
         for analyst, expected in recorded["meters"].items():
-            if not recorded["unsound"]:
-                assert meters(account, analyst) == sorted(expected, key=str), name
+            agree(meters(account, analyst), sorted(expected, key=str), name)
+
+
+def agree(now: list[dict[str, str | None]], then: list[dict[str, str | None]], name: str) -> None:
+    """The same meters, up to bits in which processors round differently: they are priced again."""
+    assert [{k: v for k, v in one.items() if k not in AMOUNTS} for one in now] == [
+        {k: v for k, v in one.items() if k not in AMOUNTS} for one in then
+    ], name
+    for one, other in zip(now, then, strict=True):
+        for amount in AMOUNTS:
+            ours, theirs = one[amount], other[amount]
+            if ours is None or theirs is None:
+                assert ours == theirs, (name, one)
+            else:
+                scale = Fraction(str(one["limit"]))
+                assert abs(Fraction(ours) - Fraction(theirs)) <= scale / 2**45, (name, one)
+
+
+@pytest.mark.parametrize(("name", "reason"), REPRICED.items())
+def test_an_account_that_was_charged_too_little_says_so_and_takes_no_more(
+    ledgers: dict[str, Ledger], name: str, reason: str | None
+) -> None:
+    account = ledgers["books"].account(name)
+    if reason is not None:
+        assert reason in str(account.problem())
+        assert account.verify().problem == account.problem()
+        with pytest.raises(AccountOverdrawn):
+            account.reserve(release_from_dict({"type": "PureDP", "epsilon": 1e-9}))
+    assert account.verify().head == ACCOUNTS["books"][name]["head"]
 
 
 def test_an_account_whose_price_was_unsound_still_opens(ledgers: dict[str, Ledger]) -> None:

@@ -16,6 +16,7 @@ from quaestor.accounting.releases import RELEASES
 from quaestor.errors import (
     AccountClosed,
     AccountExists,
+    AccountOverdrawn,
     BudgetExceeded,
     ChargeSettled,
     ClockWentBack,
@@ -67,6 +68,7 @@ EXAMPLES: list[QuaestorError] = [
     MissingExtra("matplotlib", extra="plot", purpose="drawing"),
     NotPlanned("demo", asked="PureDP(epsilon=1.0)", left="nothing is left"),
     AccountExists("demo", dataset="north"),
+    AccountOverdrawn("demo", reason="by today's prices it is overdrawn: delta"),
     UnknownAccount("dmeo", near="demo"),
     UnknownAnalyst("anne", account="demo", near="ann"),
     BudgetExceeded(

@@ -20,7 +20,15 @@ from quaestor.errors import (
     UnknownAccount,
     UnknownAnalyst,
 )
-from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Open, Planned, planned_epsilon
+from quaestor.ledger import (
+    AccountDefinition,
+    Dashboard,
+    Ledger,
+    Open,
+    Planned,
+    planned_epsilon,
+    query_digest,
+)
 from tests.ledger.places import definition, remaining_epsilon, share
 
 if TYPE_CHECKING:
@@ -234,26 +242,26 @@ def test_a_dashboard_is_checked_by_non_adaptive_composition(ledger: Ledger) -> N
     """Bounded range gains by it; epsilon halfway between both answers."""
     chosen = BoundedRange(epsilon=0.1)
     fixed = compose_nonadaptive(chosen * 10).epsilon(delta=1e-6)
-    queries = {f"f{i}": ("patients", (chosen,)) for i in range(10)}
-    ledger.open_account(definition(epsilon=fixed, policy=Dashboard(queries=queries)))
+    queries = {f"SELECT {i}": ("patients", (chosen,)) for i in range(10)}
+    ledger.open_account(definition(epsilon=fixed, policy=Dashboard.of(queries)))
     plan = Planned(releases={"patients": (chosen * 10,)})
     with pytest.raises(TargetOutOfReach):
         ledger.open_account(definition("plan", epsilon=fixed, policy=plan, beside=True))
 
 
 def test_a_dashboard_answers_each_of_its_queries_once(ledger: Ledger) -> None:
-    queries = {"f00": ("patients", (TENTH, TENTH)), "f01": ("patients", (QUARTER,))}
-    account = ledger.open_account(definition(policy=Dashboard(queries=queries)))
-    with account.reserve([TENTH, TENTH], query="f00") as charge:
+    queries = {"count": ("patients", (TENTH, TENTH)), "sum": ("patients", (QUARTER,))}
+    account = ledger.open_account(definition(policy=Dashboard.of(queries)))
+    with account.reserve([TENTH, TENTH], query_text="count") as charge:
         charge.release("42")
-    with pytest.raises(BudgetExceeded, match="query f00"):
-        account.reserve(TENTH * 2, query="f00")
-    for releases, query in ((QUARTER, "f02"), (QUARTER, ""), (TENTH, "f01")):
+    with pytest.raises(BudgetExceeded, match=f"query {query_digest('count')}"):
+        account.reserve(TENTH * 2, query_text="count")
+    for releases, query in ((QUARTER, "mean"), (QUARTER, "sum "), (TENTH, "sum")):
         with pytest.raises(NotPlanned):
-            account.reserve(releases, query=query)
-    with account.reserve(QUARTER, query="f01"):
+            account.reserve(releases, query_text=query)
+    with account.reserve(QUARTER, query_text="sum"):
         pass
-    assert account.answer("f00") == (1, "42")
+    assert account.answer(query_digest("count")) == (1, "42")
     account.verify()
 
 

@@ -101,11 +101,11 @@ def test_a_plan_is_used_slot_by_slot(ledger: Ledger, kind: str) -> None:
     release = PureDP(epsilon=0.125)
     policies: dict[str, Planned | Dashboard] = {
         "planned": Planned(releases={"patients": (release * 4,)}),
-        "dashboard": Dashboard(queries={f"q{i}": ("patients", (release,)) for i in range(4)}),
+        "dashboard": Dashboard.of({f"q{i}": ("patients", (release,)) for i in range(4)}),
     }
     account = ledger.open_account(definition(policy=policies[kind]))
     for place in range(3):
-        account.reserve(release, query=f"q{place}" if kind == "dashboard" else "")
+        account.reserve(release, query_text=f"q{place}" if kind == "dashboard" else None)
     history = account.history()
     assert history.meters == ("slots",)
     assert [(p.spent, p.used, p.epsilon) for p in history] == [
@@ -156,3 +156,19 @@ def test_a_thinned_history_keeps_its_ends_and_every_peak(ledger: Ledger) -> None
         assert (few.points[0], few.points[-1]) == (whole.points[0], whole.points[-1])
         assert set(few.points) <= set(whole.points)
         assert most == 2 or max(p.epsilon for p in few) == max(p.epsilon for p in whole)
+
+
+def test_a_history_that_was_realised_is_charged_its_basic_sum_in_all_pictures(
+    ledger: Ledger,
+) -> None:
+    account = ledger.open_account(definition(epsilon=4.0, delta=1e-6))
+    account.import_history({"patients": [PureDP(epsilon=0.125) * 8]}, purpose="before us")
+    account.reserve(PureDP(epsilon=0.125))
+    points = account.history().points
+    assert points[0].epsilon == 1.0
+    assert points[-1].epsilon == account.odometer(delta=1e-6).epsilon
+    spent = {one.meter: one for one in account.remaining(dataset="patients")}
+    for place, meter in enumerate(account.history().meters):
+        shown = points[-1].spent[place]
+        assert shown is not None
+        assert shown == above(spent[meter].spent or Fraction(0))

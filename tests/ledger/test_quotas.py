@@ -22,7 +22,16 @@ from quaestor.accounting.across.facts import AtMost
 from quaestor.accounting.filters.basic import basic_filter
 from quaestor.accounting.releases import ApproxDP, Gaussian, Laplace, PureDP
 from quaestor.errors import BudgetExceeded, QuaestorError
-from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Open, Planned, Quota, Share
+from quaestor.ledger import (
+    AccountDefinition,
+    Dashboard,
+    Ledger,
+    Open,
+    Planned,
+    Quota,
+    Share,
+    query_digest,
+)
 from tests.ledger.places import definition, remaining_epsilon, share
 
 if TYPE_CHECKING:
@@ -163,7 +172,7 @@ POLICIES: dict[str, Policy] = {
     "sums": Open(filter=basic_filter(epsilon=1.0, delta=1e-6)),
     "any use": Open(),
     "planned": Planned(releases=PLAN),
-    "dashboard": Dashboard(queries=QUERIES),
+    "dashboard": Dashboard.of(QUERIES),
 }
 MADE = {
     (policy, facts): AccountDefinition(
@@ -216,12 +225,13 @@ class World:
 
     def grant(self, wish: Wish) -> dict[str, Any]:
         """What somebody's charge tells."""
-        asked = {"dataset": wish.dataset, "query": wish.query}
+        asked = {"dataset": wish.dataset, "query_text": wish.query}
         return attempt(self.account, wish.release, wish.analyst, **asked)
 
     def look(self, *more: Any, query: str) -> None:
         """Ann looks at everything; names of accounts are all the same to her."""
-        view = str([*more, *seen(self.account, "ann", RELEASES, query=query)])
+        known = query_digest(query)
+        view = str([*more, *seen(self.account, "ann", RELEASES, query=known)])
         self.views.append(view.replace(self.account.name, "NAME"))
 
 

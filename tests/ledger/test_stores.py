@@ -19,6 +19,7 @@ from quaestor.errors import InvalidParameter, LedgerUnavailable, UnknownAccount
 from quaestor.ledger import Ledger
 from quaestor.ledger.store.migrating import downgrade
 from quaestor.ledger.store.opening import REVISIONS, open_store
+from quaestor.ledger.theory import PRICING
 from tests.ledger.places import around, definition, remaining_epsilon
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def test_a_ledger_that_was_priced_by_older_costs_verifies(
     with Ledger(location) as ledger:
         account = ledger.open_account(definition())
         account.reserve(QUARTER)
-        monkeypatch.setattr("quaestor.ledger.verify.PRICING", 2)
+        monkeypatch.setattr("quaestor.ledger.verify.PRICING", PRICING + 1)
         assert account.verify().entries == 1
 
 

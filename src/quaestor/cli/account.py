@@ -20,7 +20,7 @@ from quaestor.cli.burning import (
     unit_in_words,
 )
 from quaestor.cli.catalog import CatalogFile, catalog_path
-from quaestor.cli.defining import Asked, PolicyKind, defined
+from quaestor.cli.defining import Asked, PolicyKind, defined, query_in
 from quaestor.cli.place import HERE, Place, opened
 from quaestor.cli.render import print_json, print_table, say
 from quaestor.cli.standing import MANY, standing_of, used_of
@@ -43,7 +43,12 @@ Dataset = Annotated[
     str | None, typer.Option("--dataset", help="Whom it is about, if the account has several.")
 ]
 Analyst = Annotated[str, typer.Option("--analyst", help="Who asks; needed where there are quotas.")]
-Query = Annotated[str, typer.Option("--query", help="The query of a dashboard, by its name.")]
+Query = Annotated[
+    str,
+    typer.Option(
+        "--query", help="Dashboard: the file that holds the query. Otherwise the query's name."
+    ),
+]
 
 
 @account.command("open")
@@ -71,7 +76,9 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
     query: Annotated[
         list[str] | None,
         typer.Option(
-            "--query", metavar="NAME=[DATASET:] RELEASE", help="Dashboard: a query, by its name."
+            "--query",
+            metavar="FILE=[DATASET:] RELEASE",
+            help="Dashboard: a query, by the file that holds its text.",
         ),
     ] = None,
     quota: Annotated[
@@ -183,7 +190,7 @@ def list_accounts(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FB
     rows = [
         [
             line["account"],
-            line["policy"] + (", closed" if line["status"] == "closed" else ""),
+            line["policy"] + _condition(line),
             repr(line["epsilon"]),
             repr(line["delta"]),
             _some(line["datasets"]),
@@ -196,6 +203,12 @@ def list_accounts(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FB
     print_table("", heads, [[escape(cell) for cell in row] for row in rows])
 
 
+def _condition(line: dict[str, Any]) -> str:
+    if line["status"] == "closed":
+        return ", closed"
+    return ", overdrawn" if line["problem"] is not None else ""
+
+
 def _line(account: Account, used: Fraction) -> dict[str, Any]:
     from quaestor.ledger.amounts import above
 
@@ -203,6 +216,7 @@ def _line(account: Account, used: Fraction) -> dict[str, Any]:
     return {
         "account": account.name,
         "status": "closed" if state.closed else "open",
+        "problem": account.problem(),
         "policy": definition.policy.kind,
         "epsilon": definition.epsilon,
         "delta": definition.delta,
@@ -228,7 +242,9 @@ def price(  # noqa: PLR0913  # what is asked, of whom
     """
     wanted = _parsed(releases)
     with opened(ledger) as book:
-        priced = book.account(name).price(wanted, dataset=dataset, analyst=analyst, query=query)
+        payer = book.account(name)
+        asked = _asked(payer, query)
+        priced = payer.price(wanted, dataset=dataset, analyst=analyst, **asked)
     if json:
         print_json(priced.to_dict())
         return
@@ -253,11 +269,12 @@ def charge(  # noqa: PLR0913  # what an entry says
     wanted = _parsed(releases)
     with opened(ledger) as book:
         payer = book.account(name)
+        asked = _asked(payer, query)
         with payer.reserve(
-            wanted, dataset=dataset, analyst=analyst, purpose=purpose, query=query
+            wanted, dataset=dataset, analyst=analyst, purpose=purpose, **asked
         ) as made:
             made.release()
-        price = payer.price(wanted, dataset=dataset, analyst=analyst, query=query)
+        price = payer.price(wanted, dataset=dataset, analyst=analyst, **asked)
         receipt = made.receipt
     texts = [str(release) for release in wanted]
     # an entry's number would tell an analyst who has a quota how often others have charged
@@ -282,6 +299,16 @@ def close(name: Name, ledger: Place = HERE, json: Json = False) -> None:  # noqa
         print_json({"account": name, "status": "closed", "head": head})
         return
     say(f"account {name} is closed, for good; its entries can still be read", plain=True)
+
+
+def _asked(account: Account, query: str) -> dict[str, str]:
+    """How a query is presented: a dashboard of digests wants its text, others take any name."""
+    from quaestor.ledger import Dashboard
+
+    policy = account.definition.policy
+    if isinstance(policy, Dashboard) and policy.by_digest:
+        return {"query_text": query_in(query)}
+    return {"query": query}
 
 
 def _parsed(releases: list[str]) -> list[Release]:

@@ -58,13 +58,13 @@ def print_promise(standing: Standing) -> None:
     state = ", closed" if standing.closed else ""
     target = f"epsilon {definition.epsilon!r}, delta {definition.delta!r}"
     say(f"account {definition.name}: {definition.policy.kind}, {target}{state}", plain=True)
-    Console(highlight=False, emoji=False).print(standing.account.words(), markup=False)
+    plain = Console(highlight=False, emoji=False)
+    if standing.problem is not None:
+        plain.print(f"It takes no further charges: {standing.problem}.", markup=False)
+        plain.print("It was opened with this promise:", markup=False)
+    plain.print(standing.account.words(), markup=False)
     if standing.planned is not None:
         say(f"all that is declared loses epsilon {rounded_up(standing.planned)}")
-    if definition.membership is not None:
-        say(f"known of memberships: {definition.membership!r}", plain=True)
-    if definition.neighbours != "add_remove":
-        say(f"neighbours: {definition.neighbours}")
 
 
 def print_what_fits(standing: Standing) -> None:

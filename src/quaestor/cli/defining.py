@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.ledger import AccountDefinition, Dashboard, Open, Planned, Quota
 
-__all__ = ["Asked", "PolicyKind", "defined"]
+__all__ = ["Asked", "PolicyKind", "defined", "query_in"]
 
 
 class PolicyKind(StrEnum):
@@ -119,7 +119,7 @@ def _policy(
             valid = 'given: what will be released, such as "PureDP(epsilon=0.1) * 10"'
             raise InvalidParameter("--plan", None, valid)
         return Planned(releases=declared)
-    return Dashboard(queries=_queries(asked, datasets))
+    return Dashboard.of(_queries(asked, datasets))
 
 
 def _of_dataset(
@@ -137,15 +137,31 @@ def _of_dataset(
 def _queries(asked: Asked, datasets: tuple[str, ...]) -> dict[str, tuple[str, tuple[Release, ...]]]:
     queries: dict[str, tuple[str, tuple[Release, ...]]] = {}
     for text in asked.queries:
-        query, equals, declared = text.partition("=")
-        query = query.strip()
-        if not equals or not query or query in queries:
-            raise InvalidParameter("--query", text, '"NAME=RELEASE", once for each query')
+        file, equals, declared = text.partition("=")
+        if not equals or not file.strip():
+            raise InvalidParameter("--query", text, '"FILE=RELEASE", once for each query')
+        query = query_in(file.strip())
+        if query in queries:
+            raise InvalidParameter("--query", text, "another query than those given before")
         queries[query] = _of_dataset("--query", declared, datasets)
     if not queries:
-        valid = 'given for a dashboard, such as "weekly count=PureDP(epsilon=0.1)"'
+        valid = 'given for a dashboard, such as "weekly.sql=PureDP(epsilon=0.1)"'
         raise InvalidParameter("--query", None, valid)
     return queries
+
+
+def query_in(file: str) -> str:
+    """The text of a dashboard's query: a file, byte for byte."""
+    what = "a file that holds the query itself, for a dashboard is fixed by what its queries ask"
+    try:
+        text = Path(file).read_bytes().decode("utf-8")
+    except OSError as problem:
+        raise InvalidParameter("--query", file, f"{what} ({problem.strerror})") from None
+    except UnicodeDecodeError:
+        raise InvalidParameter("--query", file, f"{what}, as text in UTF-8") from None
+    if not text.strip():
+        raise InvalidParameter("--query", file, f"{what}, and is not empty")
+    return text
 
 
 def _quota(text: str) -> Quota:

@@ -108,7 +108,7 @@ def verify(
     with opened(ledger) as book:
         checked = book.verify(heads=_heads(head or [], book))
     if json:
-        fields = ("account", "events", "entries", "head")
+        fields = ("account", "events", "entries", "head", "problem")
         listed = [{name: getattr(each, name) for name in fields} for each in checked]
         print_json({"verified": True, "accounts": listed})
         return
@@ -118,6 +118,9 @@ def verify(
     accounts = _counted(len(checked), "account", "accounts")
     hold = "holds" if len(checked) == 1 else "hold"
     say(f"verified: {accounts} with {entries} {hold} together")
+    for each in checked:
+        if each.problem is not None:
+            say(f"{each.account} takes no further charges: {each.problem}", plain=True)
     say("[dim]Note the heads where those who write to the ledger cannot; see --head.[/dim]")
 
 
@@ -195,12 +198,25 @@ def import_history(  # noqa: PLR0913  # what an entry says
         str, typer.Option("--analyst", help="Who asked; needed where there are quotas.")
     ] = "",
     purpose: Annotated[str, typer.Option("--purpose", help="If not the file's name.")] = "",
+    fixed_before: Annotated[
+        str,
+        typer.Option(
+            "--fixed-before",
+            metavar="STATEMENT",
+            help="Your word that the account's filter or plan was fixed before the first of these "
+            "releases: by whom, and where that is written. It is kept for good.",
+        ),
+    ] = "",
     ledger: Place = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Charge for a history that was released elsewhere: for all of it, or for nothing.
 
     Each line is an event as dp-accounting prints it, or a release as JSON or as an expression.
+
+    What was released may have been chosen by answers, and so may the account that it is charged
+    to. Without --fixed-before an open account charges the sum of its epsilons and deltas, which
+    holds all the same; a plan takes no history without it.
     """
     releases = read_history(file)
     with opened(ledger) as book:
@@ -210,16 +226,24 @@ def import_history(  # noqa: PLR0913  # what an entry says
             valid = f"one of {', '.join(payer.definition.datasets)}"
             raise InvalidParameter("--dataset", None, valid)
         (entry,) = payer.import_history(
-            {whose: releases}, purpose=purpose or f"imported from {file.name}", analyst=analyst
+            {whose: releases},
+            purpose=purpose or f"imported from {file.name}",
+            analyst=analyst,
+            fixed_before=fixed_before,
         )
     described: dict[str, Any] = {
         "account": account,
         "entry": entry,
         "dataset": whose,
         "releases": [str(release) for release in releases],
+        "statement": fixed_before.strip(),
     }
     if json:
         print_json(described)
         return
     said = " + ".join(described["releases"][:5]) + (" + ..." if len(releases) > 5 else "")
     say(f"charged to {account} as entry {entry}: {said}", plain=True)
+    if fixed_before.strip():
+        say("priced by the account's own rule, on your statement, which is kept")
+    else:
+        say("priced by the sum of epsilons and deltas, since no --fixed-before was given")

@@ -75,6 +75,7 @@ class Standing:
 
     account: Account
     closed: bool
+    problem: str | None
     head: str
     statuses: Counter[str]
     datasets: tuple[str, ...]
@@ -88,6 +89,7 @@ class Standing:
         return {
             "account": self.account.name,
             "status": "closed" if self.closed else "open",
+            "problem": self.problem,
             "definition": self.account.definition.to_dict(),
             "words": self.account.words(),
             "planned_epsilon": self.planned,
@@ -122,6 +124,7 @@ def standing_of(account: Account, *, dataset: str | None = None) -> Standing:
     return Standing(
         account=account,
         closed=bool(state.closed),
+        problem=account.problem(),
         head=state.head,
         statuses=past.statuses,
         datasets=datasets,

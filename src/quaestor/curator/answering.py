@@ -13,7 +13,7 @@ from quaestor.curator.answers.answer import Answer
 from quaestor.curator.describing import describe
 from quaestor.curator.fitting import refusal
 from quaestor.curator.releasing.release import answer_of
-from quaestor.errors import BudgetExceeded, EngineFailed
+from quaestor.errors import AccountOverdrawn, BudgetExceeded, EngineFailed
 from quaestor.ledger.amounts import below
 
 if TYPE_CHECKING:
@@ -52,8 +52,10 @@ def reserve(account: Account, asked: Priced, *, analyst: str, purpose: str) -> C
             dataset=asked.offer.measurement.dataset,
             analyst=analyst,
             purpose=purpose or _purpose(asked),
-            query=asked.fingerprint,
+            query_text=asked.identity,
         )
+    except AccountOverdrawn:
+        raise
     except BudgetExceeded as error:
         refused = error
     raise refusal(account, asked, analyst=analyst) or refused

@@ -173,6 +173,7 @@ class Curator:
             RefusedQuery: the question is not allowed; nothing was charged.
             BudgetExceeded: the account cannot pay; nothing was charged. Where it has quotas, the
                 error tells of the analyst's own quota, or nothing at all.
+            AccountOverdrawn: by today's prices and theorems the account promised too much.
             EngineFailed: it could not be answered; if it was charged, the charge stays.
         """
         budget = Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta)

@@ -6,7 +6,6 @@ stored answer to one is an answer to the other, and costs nothing.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +18,18 @@ if TYPE_CHECKING:
     from quaestor.curator.pricing.offers import Offer
     from quaestor.curator.query import Query
 
-__all__ = ["fingerprint_of"]
+__all__ = ["identity_of"]
 
 _VERSION = 1
 
 
-def fingerprint_of(query: Query, offer: Offer, catalog: Catalog) -> str:
-    """SHA-256, in hexadecimal, of all that the answer's law depends on beside the rows.
+def identity_of(query: Query, offer: Offer, catalog: Catalog) -> str:
+    """All that the answer's law depends on beside the rows, as one text.
 
-    That is the query in its canonical form, everything that will be drawn for it, and what the
-    catalog declares of the tables it reads, for declared bounds move values before they are
-    compared. Where a table lives is left out: moving it does not make it another one.
+    Its SHA-256 is the fingerprint. It holds the query in its canonical form, everything that will
+    be drawn for it, and what the catalog declares of the tables it reads, for declared bounds move
+    values before they are compared. Where a table lives is left out: moving it does not make it
+    another one.
     """
     tables = sorted(set(tables_of(query.rows)))
     told = {
@@ -39,8 +39,7 @@ def fingerprint_of(query: Query, offer: Offer, catalog: Catalog) -> str:
         "confidence": offer.confidence,
         "tables": [_declared(table) for name in tables if (table := catalog.table(name))],
     }
-    text = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _declared(table: Table) -> dict[str, Any]:

@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quaestor.curator.fingerprints import fingerprint_of
+from quaestor.curator.fingerprints import identity_of
 from quaestor.curator.pricing.offers import Accuracy, offer
 from quaestor.errors import InvalidParameter, RefusedQuery
+from quaestor.ledger import query_digest
 from quaestor.ledger.amounts import above
 
 if TYPE_CHECKING:
@@ -77,9 +78,15 @@ class Priced:
     budget: Budget
     offer: Offer
     cost: Cost
-    fingerprint: str
+    identity: str
+    """The question itself, in the one text of which the fingerprint is the SHA-256."""
     delta: float | None
     sql: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """What the ledger knows it by."""
+        return query_digest(self.identity)
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -126,7 +133,7 @@ def price(
         budget=budget,
         offer=made,
         cost=_cost(made, delta=delta),
-        fingerprint=fingerprint_of(query, made, catalog),
+        identity=identity_of(query, made, catalog),
         delta=own,
         sql=sql,
     )

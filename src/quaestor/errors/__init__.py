@@ -20,6 +20,7 @@
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
     ├── BudgetExceeded            a charge that does not fit; nothing was charged
+    │   └── AccountOverdrawn      the account's promise is not kept by today's prices
     ├── AccountClosed             the account takes no further charges
     ├── ChargeSettled             a charge that can no longer be changed in this way
     ├── ClockWentBack             the clock is behind the ledger's last entry
@@ -59,6 +60,7 @@ from quaestor.errors.databases import (
 from quaestor.errors.ledger import (
     AccountClosed,
     AccountExists,
+    AccountOverdrawn,
     BudgetExceeded,
     ChargeSettled,
     ClockWentBack,
@@ -73,6 +75,7 @@ from quaestor.errors.ledger import (
 __all__ = [
     "AccountClosed",
     "AccountExists",
+    "AccountOverdrawn",
     "BudgetExceeded",
     "ChargeSettled",
     "ClockWentBack",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from quaestor.errors.base import InvalidParameter, QuaestorError, shorter, shown
 
 __all__ = [
     "AccountClosed",
     "AccountExists",
+    "AccountOverdrawn",
     "BudgetExceeded",
     "ChargeSettled",
     "ClockWentBack",
@@ -149,10 +150,40 @@ class BudgetExceeded(QuaestorError):
         self.difference: float | None
         self.requested, self.remaining, self.difference = amounts or (None, None, None)
 
+    def advise(self, advice: str) -> Self:
+        """The same refusal with one sentence more: what else can be done."""
+        self.args = (f"{self}. {advice}",)
+        return self
+
     def fields(self) -> dict[str, Any]:
         """The meter in words, the three amounts, and what would fit."""
         names = ("account", "meter", "requested", "remaining", "difference", "would_fit", "left")
         return {name: getattr(self, name) for name in names}
+
+
+class AccountOverdrawn(BudgetExceeded):
+    """The account's promise is not kept by today's prices and theorems: it takes no more charges.
+
+    ``reason`` says what was promised too much; it is empty where the account has quotas, since it
+    would tell what others have charged. Entries and stored answers can still be read.
+    """
+
+    code = "account_overdrawn"
+
+    def __init__(self, account: str, *, reason: str = "") -> None:
+        why = reason or "by today's prices its promise is not kept; the owner can see why"
+        QuaestorError.__init__(
+            self,
+            f"account {shown(account)} takes no further charges: {shorter(why, 600)}. Its entries "
+            "and stored answers can still be read; open another account. Nothing was charged",
+        )
+        self.account, self.reason = account, reason
+        self.meter, self.would_fit, self.left = "total", None, None
+        self.requested = self.remaining = self.difference = None
+
+    def fields(self) -> dict[str, Any]:
+        """The account, and what was promised too much."""
+        return {"account": self.account, "reason": self.reason}
 
 
 class AccountClosed(QuaestorError):

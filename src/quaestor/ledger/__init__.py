@@ -25,6 +25,7 @@ from quaestor.ledger.odometer import OdometerReading
 from quaestor.ledger.plan_check import planned_epsilon
 from quaestor.ledger.policies import Dashboard, Open, Planned
 from quaestor.ledger.price import Balance, Price, Reading
+from quaestor.ledger.texts import query_digest
 from quaestor.ledger.verify import Verification
 
 __all__ = [
@@ -47,5 +48,6 @@ __all__ = [
     "StoredAnswer",
     "Verification",
     "planned_epsilon",
+    "query_digest",
     "thinned",
 ]

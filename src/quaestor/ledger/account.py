@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.accounting.releases.base import check_real
-from quaestor.errors import InvalidParameter, LedgerCorrupted
+from quaestor.errors import (
+    AccountOverdrawn,
+    BudgetExceeded,
+    InvalidParameter,
+    LedgerCorrupted,
+)
 from quaestor.ledger import texts
 from quaestor.ledger.balance_columns import Change, balance_history
 from quaestor.ledger.book import Book
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.charge_counts import ChargeCounts
 from quaestor.ledger.entries import read_entries
+from quaestor.ledger.events import opened_by
 from quaestor.ledger.odometer import KnownCosts, read_odometer
-from quaestor.ledger.policies import Open
+from quaestor.ledger.plan_check import plan_problem
+from quaestor.ledger.policies import Dashboard, Open
+from quaestor.ledger.promise import promise_of
 from quaestor.ledger.request import checked_request
 from quaestor.ledger.store import sql
+from quaestor.ledger.theory import PRICING
 from quaestor.ledger.till import Till
 from quaestor.ledger.verify import verify_account
 
@@ -34,9 +44,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Account", "StoredAnswer"]
 
-_QUOTAS = (
-    "Quotas limit how much of this budget each analyst may use. They do not guarantee what an "
-    "analyst can learn: only the total is guaranteed."
+
+_STATE_IT = (
+    "A history without a statement is charged by the sum of its epsilons and deltas; if the "
+    "account's filter was fixed before it began, state that with fixed_before (--fixed-before)"
 )
 
 
@@ -55,6 +66,8 @@ class Account:
         self._store, self.definition = store, definition
         self._till = Till(store, Book(definition))
         self._counts, self._costs = ChargeCounts(self._till.book), KnownCosts()
+        self._plan_checked = False
+        self._problem: str | None = None
 
     def __repr__(self) -> str:
         """The name, the policy and the target."""
@@ -67,20 +80,46 @@ class Account:
         return self.definition.name
 
     def words(self) -> str:
-        """What the account guarantees, in plain English: always of all answers together."""
-        policy, target = self.definition.policy, self.definition
-        quotas = f" {_QUOTAS}" if target.shares else ""
-        if isinstance(policy, Open) and policy.filter is not None:
-            return policy.filter.words() + quotas
-        fixed = "the releases are" if policy.kind == "planned" else "the queries are"
-        return (
-            f"Everything together is ({target.epsilon:g}, {target.delta:g})-differentially "
-            f"private: {fixed} declared, and nothing else is ever charged.{quotas}"
-        )
+        """What the account guarantees, in plain English: always of all answers together.
+
+        It names the neighbours, the facts that are believed, what was fixed in advance and by
+        whom, and how imported histories were charged. Where there are quotas it leaves those out,
+        since analysts may read this and not what others have charged.
+        """
+        imported: dict[int, str] = {}
+        if not self.definition.shares:
+            with self._store.reading() as session:
+                imported.update(session.rows(sql.STATEMENTS, account=self.name))
+        return promise_of(self.definition, imported=imported)
+
+    def problem(self) -> str | None:
+        """Why the account takes no further charges though it is not closed; None if it does.
+
+        By today's prices and theorems it promised, or was charged, too much: something was priced
+        too low when it was charged, or what its promise rests on is not proved. Do not show this
+        to an analyst who has a quota: it tells what others have charged.
+        """
+        return self._plan_problem() or self._till.overdrawn()
+
+    def _plan_problem(self) -> str | None:
+        """What is wrong with a plan that an earlier version accepted."""
+        if not self._plan_checked:
+            self._plan_checked = True
+            if not isinstance(self.definition.policy, Open):
+                with self._store.reading() as session:
+                    opened = session.row(sql.OPENED, account=self.name)
+                if opened != (opened_by(PRICING),):
+                    self._problem = plan_problem(self.definition)
+        return self._problem
+
+    def _refuse_broken_plan(self) -> None:
+        problem = self._plan_problem()
+        if problem is not None:
+            raise AccountOverdrawn(self.name, reason=problem)
 
     # Charging.
 
-    def reserve(
+    def reserve(  # noqa: PLR0913  # what an entry says
         self,
         releases: Sequence[Release] | Release,
         *,
@@ -88,6 +127,7 @@ class Account:
         analyst: str = "",
         purpose: str = "",
         query: str = "",
+        query_text: str | None = None,
     ) -> Charge:
         """Charge for releases that are about to be made: one durable transaction, or an error.
 
@@ -97,11 +137,15 @@ class Account:
             analyst: who asks; needed where the account has quotas.
             purpose: why, in one line.
             query: the question's fingerprint, under which its answer will be found again.
+            query_text: the query itself, of which ``query`` is the SHA-256 and may be left out.
+                A dashboard needs it: its queries are fixed by what they ask.
 
         Raises:
             BudgetExceeded: it does not fit; nothing was charged, and the account goes on. Where
                 there are quotas it has figures of the analyst's quota, or none at all.
+            AccountOverdrawn: by today's prices and theorems the account promised too much.
         """
+        self._refuse_broken_plan()
         request = checked_request(
             self.definition,
             releases,
@@ -109,26 +153,69 @@ class Account:
             analyst=analyst,
             purpose=purpose,
             query=query,
+            query_text=query_text,
         )
+        policy = self.definition.policy
+        if query_text is None and isinstance(policy, Dashboard) and policy.by_digest:
+            valid = "given: a dashboard is charged for the query itself, not for its digest"
+            raise InvalidParameter("query_text", None, valid)
         (entry,) = self._till.charge("reserved", [request])
         return Charge(self._till, request, entry=entry)
 
     def import_history(
-        self, releases: Mapping[str, Sequence[Release]], *, purpose: str, analyst: str = ""
+        self,
+        releases: Mapping[str, Sequence[Release]],
+        *,
+        purpose: str,
+        analyst: str = "",
+        fixed_before: str = "",
     ) -> tuple[int, ...]:
         """Charge for what was released elsewhere, by dataset: for all of it or, if need be, none.
 
+        A history is a list that was *realised*: which releases it has may depend on their answers.
+        The account's filter, or its plan, holds for it only if it was fixed before the history
+        began. Without a statement that it was, an open account charges the basic sum, which holds
+        for realised lists whenever the filter was chosen; other accounts take no history.
+
+        Args:
+            releases: what was released, of each dataset. All of it: what is left out is not
+                covered.
+            purpose: why, in one line.
+            analyst: who asked; needed where the account has quotas.
+            fixed_before: a statement, in one line, that the account's filter (or plan) was fixed
+                before the first of these releases, by whom, and where that is written. It is
+                kept in the chain and shown with the account's promise.
+
         Returns the numbers of the new entries, which are released from the start.
         """
+        self._refuse_broken_plan()
         if not isinstance(releases, dict) or not releases:
             raise InvalidParameter("releases", releases, "lists of releases by dataset")
+        statement = texts.line("fixed_before", fixed_before).strip()
+        if not statement and not isinstance(self.definition.policy, Open):
+            raise InvalidParameter(
+                "fixed_before",
+                fixed_before,
+                "a statement that the plan was fixed before the history began, by whom, and where "
+                "that is written: a list that was realised is not a plan. Without such a "
+                "statement, import it into an account with the policy open",
+            )
         requests = [
-            checked_request(
-                self.definition, listed, dataset=dataset, analyst=analyst, purpose=purpose
+            replace(
+                checked_request(
+                    self.definition, listed, dataset=dataset, analyst=analyst, purpose=purpose
+                ),
+                realised=not statement,
+                statement=statement,
             )
             for dataset, listed in releases.items()
         ]
-        return self._till.charge("imported", requests)
+        try:
+            return self._till.charge("imported", requests)
+        except AccountOverdrawn:
+            raise
+        except BudgetExceeded as refused:
+            raise refused if statement else refused.advise(_STATE_IT) from None
 
     def price_again(self) -> None:
         """Price the whole history by today's costs, if it was priced by those of another day.
@@ -143,13 +230,14 @@ class Account:
 
     # Reading.
 
-    def price(
+    def price(  # what a charge says
         self,
         releases: Sequence[Release] | Release,
         *,
         dataset: str | None = None,
         analyst: str = "",
         query: str = "",
+        query_text: str | None = None,
     ) -> Price:
         """What these releases would cost, and whether they fit; nothing is charged.
 
@@ -163,8 +251,10 @@ class Account:
             dataset=dataset,
             analyst=analyst,
             query=query,
+            query_text=query_text,
             by_owner=not analyst,
         )
+        self._refuse_broken_plan()
         self._till.book.check(request)
         return self._till.book.price(self._till.balances(request.analyst), request)
 

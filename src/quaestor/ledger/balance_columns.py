@@ -40,6 +40,7 @@ class Change(NamedTuple):
     dataset: str
     query: str
     releases: str
+    statement: str
 
 
 def balance_history(
@@ -119,7 +120,7 @@ class _Made:
     """The changes of somebody's balance: each different request once, and columns beside."""
 
     def __init__(self, changes: Iterable[Change], holder: str) -> None:
-        kinds: dict[tuple[str, str, str], int] = {}
+        kinds: dict[tuple[str, str, str, bool], int] = {}
         charged: dict[int, int] = {}  # where in the columns each entry was charged
         self.kinds: list[int] = []
         self.signs: list[int] = []
@@ -128,7 +129,7 @@ class _Made:
         self.times: list[str] = []
         self.datasets: list[str] = []
         count = 0
-        for kind, entry, time, analyst, dataset, query, releases in changes:
+        for kind, entry, time, analyst, dataset, query, releases, statement in changes:
             if kind == "void":
                 if entry not in charged:
                     continue  # somebody else's
@@ -140,7 +141,8 @@ class _Made:
                     continue
                 count += 1
                 number, where = (entry if holder == EVERYBODY else count), dataset
-                which = kinds.setdefault((dataset, query, releases), len(kinds))
+                realised = kind == "imported" and not statement
+                which = kinds.setdefault((dataset, query, releases, realised), len(kinds))
                 charged[entry] = len(self.kinds)
                 name, sign = ("imported" if kind == "imported" else "charged"), 1
             self.kinds.append(which)
@@ -150,8 +152,10 @@ class _Made:
             self.times.append(time)
             self.datasets.append(where)
         self.requests = tuple(
-            Request(releases=releases_from_text(text), dataset=dataset, query=query)
-            for dataset, query, text in kinds
+            Request(
+                releases=releases_from_text(text), dataset=dataset, query=query, realised=realised
+            )
+            for dataset, query, text, realised in kinds
         )
 
 
@@ -160,7 +164,7 @@ class _Kept:
 
     def __init__(self, book: Book, made: _Made, costs: KnownCosts) -> None:
         self._definition, self._made = book.definition, made
-        lists = tuple(dict.fromkeys(request.releases for request in made.requests))
+        lists = tuple(dict.fromkeys((each.releases, each.realised) for each in made.requests))
         neighbours = book.definition.neighbours
         self._lists = PricedLists(lists, neighbours=neighbours, costs=costs)
         self._columns: dict[str, Column] = {}
@@ -168,7 +172,7 @@ class _Kept:
     def costs(self, meter: Meter) -> list[Fraction | None]:
         """What each different request uses."""
         used = self._lists.costs(meter)
-        return [used[request.releases] for request in self._made.requests]
+        return [used[request.releases, request.realised] for request in self._made.requests]
 
     def column(self, meter: Meter) -> Column:
         """What the meter shows after every change: of the worst that one person can be in."""

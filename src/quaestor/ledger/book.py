@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from quaestor.ledger.amounts import Totals, added
 from quaestor.ledger.filter_limit import MANY, FilterLimit
 from quaestor.ledger.policies import Dashboard, Open, counted
 from quaestor.ledger.price import Price
-from quaestor.ledger.request import Request
 from quaestor.ledger.slot_limit import SlotLimit
 from quaestor.ledger.theory import fitting_version
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.limits import Limit
     from quaestor.ledger.policies import Policy
     from quaestor.ledger.price import Balance
+    from quaestor.ledger.request import Request
 
 __all__ = ["EVERYBODY", "Balances", "Book"]
 
@@ -138,6 +139,13 @@ class Book:
                 return holder
         return None
 
+    def overdrawn(self, balances: Balances) -> str | None:
+        """What was charged beyond the account's own limit, in words; None if it holds."""
+        spent = self._spent(balances, EVERYBODY)
+        if self._own.holds(spent):
+            return None
+        return f"by today's prices it is overdrawn: {self._own.excess(spent)}"
+
     def _spent(self, balances: Balances, holder: str) -> Mapping[str, Totals]:
         return {
             dataset: balances[dataset, holder]
@@ -182,9 +190,7 @@ class Book:
 
 
 def _with(request: Request, release: Release) -> Request:
-    return Request(
-        releases=(release,), dataset=request.dataset, analyst=request.analyst, query=request.query
-    )
+    return replace(request, releases=(release,))
 
 
 def _unit(request: Request, policy: Policy) -> Request:

@@ -19,15 +19,16 @@ class Chain:
         """Begin before the first event."""
         self.account = account
         self.events = self.entries = 0
-        self.definition = self.time = ""
+        self.definition = self.opened = self.time = ""
         self.head = GENESIS
         self.heads: set[str] = set()
         self.closed = False
-        self.charged: Counter[tuple[str, str, str, str]] = Counter()
-        """How often each (dataset, analyst, query, releases) was charged and not given back."""
+        self.charged: Counter[tuple[str, str, str, str, bool]] = Counter()
+        """How often each (dataset, analyst, query, releases, whether it is a history imported
+        without a statement) was charged and not given back."""
         self.answers: dict[int, tuple[str, str, str, str]] = {}
         """(dataset, query, analyst, digest) of entries with a stored answer."""
-        self._open: dict[int, tuple[str, str, str, str]] = {}
+        self._open: dict[int, tuple[str, str, str, str, bool]] = {}
 
     def add(self, event: dict[str, Any]) -> None:
         """Follow one event more, or say what is wrong with it."""
@@ -68,10 +69,17 @@ class Chain:
     def _follow(self, event: dict[str, Any]) -> None:
         kind, entry = event["kind"], event["entry"]
         if kind == "opened":
-            self.definition = event["detail"]
+            self.definition, self.opened = event["detail"], event["purpose"]
         elif kind in CHARGES:
             self.entries = entry
-            charged = (event["dataset"], event["analyst"], event["query"], event["releases"])
+            realised = kind == "imported" and event["detail"] == ""
+            charged = (
+                event["dataset"],
+                event["analyst"],
+                event["query"],
+                event["releases"],
+                realised,
+            )
             self.charged[charged] += 1
             if kind == "reserved":
                 self._open[entry] = charged
@@ -80,7 +88,7 @@ class Chain:
             if kind == "void":
                 self.charged[charged] -= 1
             elif event["answer"]:
-                dataset, analyst, query, _ = charged
+                dataset, analyst, query, *_ = charged
                 self.answers[entry] = (dataset, query, analyst, event["answer"])
         else:
             self.closed = True

@@ -59,7 +59,7 @@ class ChargeCounts:
     def _all(self, session: Session) -> Counter[Request]:
         counts: Counter[Request] = Counter()
         for request, count in history(session, self._book):
-            counts[_plain(request.dataset, request.releases)] += count
+            counts[_plain(request.dataset, request.releases, realised=request.realised)] += count
         return counts
 
     def _later(self, session: Session, known: _Known, events: int) -> Counter[Request] | None:
@@ -78,10 +78,12 @@ class ChargeCounts:
                 if event.previous != head or event.kind == "void":
                     return None
                 if event.kind in CHARGES:
-                    counts[_plain(event.dataset, releases_from_text(event.releases))] += 1
+                    realised = event.kind == "imported" and event.detail == ""
+                    listed = releases_from_text(event.releases)
+                    counts[_plain(event.dataset, listed, realised=realised)] += 1
                 head, after = event.hash, event.seq
         return counts
 
 
-def _plain(dataset: str, releases: tuple[Release, ...]) -> Request:
-    return Request(releases=releases, dataset=dataset)
+def _plain(dataset: str, releases: tuple[Release, ...], *, realised: bool) -> Request:
+    return Request(releases=releases, dataset=dataset, realised=realised)

@@ -33,6 +33,8 @@ class Entry:
     query: str
     releases: tuple[Release, ...]
     imported: bool
+    statement: str
+    """For an imported history: the importer's statement of what was fixed before it began."""
     settled: str | None
     """When it was released, or void."""
     reason: str
@@ -64,8 +66,8 @@ def read_entries(store: Store, account: str, *, after: int) -> Iterator[Entry]:
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    number, kind, time, analyst, dataset, purpose, query, releases, *settlement = row
-    settled_as, settled, reason, answer = settlement
+    number, kind, time, analyst, dataset, purpose, query, releases, *rest = row
+    detail, settled_as, settled, reason, answer = rest
     imported = kind == "imported"
     return Entry(
         number=number,
@@ -77,6 +79,7 @@ def _entry(row: tuple[Any, ...]) -> Entry:
         query=query,
         releases=releases_from_text(releases),
         imported=imported,
+        statement=detail if imported else "",
         settled=time if imported else settled,
         reason=reason or "",
         answer=answer or "",

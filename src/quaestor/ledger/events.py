@@ -21,6 +21,7 @@ __all__ = [
     "SETTLEMENTS",
     "Event",
     "event_hash",
+    "opened_by",
     "releases_from_text",
     "releases_to_text",
 ]
@@ -54,7 +55,8 @@ class Event:
     releases: str
     """What is released, as JSON: descriptions, not numbers."""
     detail: str
-    """The account's definition when it opens, the reason when a charge is void."""
+    """The account's definition when it opens, the reason when a charge is void, and of an imported
+    history the importer's statement of what was fixed before it began, if there is one."""
     answer: str
     """The SHA-256 of the stored answer, if one was stored."""
     previous: str
@@ -65,6 +67,15 @@ class Event:
     def to_dict(self) -> dict[str, Any]:
         """Its columns, in their order."""
         return asdict(self)
+
+
+def opened_by(pricing: int) -> str:
+    """The purpose of an account's first event: the version of prices that it was opened under.
+
+    What was charged under older ones may turn out to have been too much. Before version 2 the
+    purpose was empty.
+    """
+    return f"pricing {pricing}"
 
 
 COLUMNS = tuple(Event.__dataclass_fields__)

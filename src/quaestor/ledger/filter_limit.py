@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from quaestor.ledger.amounts import added
+from quaestor.ledger.amounts import added, shown_above, shown_below
 from quaestor.ledger.limits import Limit
 from quaestor.ledger.price import Balance, Reading
-from quaestor.ledger.theory import cost, heaviest
+from quaestor.ledger.theory import cost, heaviest, realised_cost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,21 +49,23 @@ class FilterLimit(Limit):
         self._meters: tuple[tuple[str, Meter], ...] = tuple(
             (f"{place}:{meter.key}", meter) for place, meter in enumerate(listed)
         )
-        self._costs: dict[tuple[Release, ...], Totals] = {}
+        self._costs: dict[tuple[tuple[Release, ...], bool], Totals] = {}
         self._alone = len(definition.datasets) == 1 and definition.membership is None
 
     def costs(self, request: Request) -> Totals:
         """The cost of the releases on every meter; what was asked before is remembered."""
-        known = self._costs.get(request.releases)
+        asked = request.releases, request.realised
+        known = self._costs.get(asked)
         if known is None:
             neighbours = self._definition.neighbours
+            priced = realised_cost if request.realised else cost
             known = {
-                key: cost(meter, request.releases, neighbours=neighbours)
+                key: priced(meter, request.releases, neighbours=neighbours)
                 for key, meter in self._meters
             }
             if len(self._costs) >= _MOST_KNOWN:
                 self._costs.clear()
-            self._costs[request.releases] = known
+            self._costs[asked] = known
         return known
 
     def after(self, spent: Mapping[str, Totals], request: Request) -> Totals | None:
@@ -78,9 +80,25 @@ class FilterLimit(Limit):
 
     def holds(self, spent: Mapping[str, Totals]) -> bool:
         """Whether the history itself is within the filter."""
+        return self.filter.fits(self._totals(spent))
+
+    def excess(self, spent: Mapping[str, Totals]) -> str:
+        """The meters that are over their limits."""
+        over = [
+            f"{meter.key}: at most {shown_below(meter.limit)}, "
+            + (
+                "and nothing is known of some of what was charged"
+                if total is None
+                else f"used {shown_above(total)}"
+            )
+            for meter, total in self._totals(spent).items()
+            if total is None or total > meter.limit
+        ]
+        return "; ".join(over)
+
+    def _totals(self, spent: Mapping[str, Totals]) -> dict[Meter, Fraction | None]:
         first = self._definition.datasets[0]
-        totals = {m: self._total(spent, key, first, _ZERO) for key, m in self._meters}
-        return self.filter.fits(totals)
+        return {meter: self._total(spent, key, first, _ZERO) for key, meter in self._meters}
 
     def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[Reading, ...]:
         """Every meter, those that all histories must keep to first."""

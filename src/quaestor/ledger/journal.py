@@ -109,6 +109,7 @@ class Journal:
             purpose=request.purpose,
             query=request.query,
             releases=releases_to_text(request.releases),
+            detail=request.statement,
         )
         return entry
 
@@ -167,12 +168,16 @@ def history(session: Session, book: Book) -> Iterator[tuple[Request, int]]:
     """What was charged and not given back, each different charge once, with how often."""
     account = book.definition.name
     each = int(isinstance(book.definition.policy, Dashboard))
-    for dataset, analyst, query, releases, count in session.rows(
+    for dataset, analyst, query, releases, realised, count in session.rows(
         sql.HISTORY, account=account, each=each
     ):
         yield (
             Request(
-                releases=releases_from_text(releases), dataset=dataset, analyst=analyst, query=query
+                releases=releases_from_text(releases),
+                dataset=dataset,
+                analyst=analyst,
+                query=query,
+                realised=bool(realised),
             ),
             count,
         )

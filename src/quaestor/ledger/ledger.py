@@ -14,10 +14,10 @@ from quaestor.errors import (
 from quaestor.ledger import texts
 from quaestor.ledger.account import Account
 from quaestor.ledger.definition import AccountDefinition
-from quaestor.ledger.events import GENESIS, event_hash
+from quaestor.ledger.events import GENESIS, event_hash, opened_by
 from quaestor.ledger.export import export_events
 from quaestor.ledger.journal import state_of
-from quaestor.ledger.plan_check import check_plan
+from quaestor.ledger.plan_check import check_new
 from quaestor.ledger.store import sql
 from quaestor.ledger.store.opening import open_store
 from quaestor.ledger.theory import PRICING
@@ -71,6 +71,7 @@ class Ledger:
 
         Raises:
             TargetOutOfReach: what is planned loses more than the target.
+            InvalidParameter: it declares something about which no theorem is known to hold.
             AccountExists: the name is taken, or another account covers one of the datasets and
                 the definition does not say ``beside=True``.
         """
@@ -78,7 +79,7 @@ class Ledger:
             raise InvalidParameter("definition", definition, "an AccountDefinition")
         if AccountDefinition.from_json(definition.to_json()) != definition:
             raise InvalidParameter("filter", "another one", "one of quaestor.accounting.filters")
-        check_plan(definition)
+        check_new(definition)
         with self._store.writing() as session:
             session.lock_accounts()
             now, row = session.locked(definition.name)
@@ -158,13 +159,14 @@ def _refuse_overlap(session: Session, definition: AccountDefinition) -> None:
 
 
 def _open(session: Session, definition: AccountDefinition, *, time: str) -> None:
-    event: dict[str, Any] = dict.fromkeys(("analyst", "dataset", "purpose", "query", "answer"), "")
+    event: dict[str, Any] = dict.fromkeys(("analyst", "dataset", "query", "answer"), "")
     event |= {
         "account": definition.name,
         "seq": 1,
         "kind": "opened",
         "entry": 0,
         "time": time,
+        "purpose": opened_by(PRICING),
         "releases": "[]",
         "detail": definition.to_json(),
         "previous": GENESIS,

@@ -52,5 +52,9 @@ class Limit(ABC):
         """Whether what was spent is within the limit."""
 
     @abstractmethod
+    def excess(self, spent: Mapping[str, Totals]) -> str:
+        """What was spent beyond the limit, in words; only where it does not hold."""
+
+    @abstractmethod
     def balances(self, spent: Mapping[str, Totals], dataset: str) -> tuple[Balance, ...]:
         """How every meter stands on one dataset."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.releases import Repeated
 from quaestor.ledger.amounts import ExactSum
-from quaestor.ledger.theory import heaviest, odometer, with_record_replaced
+from quaestor.ledger.fitness import misfit
+from quaestor.ledger.theory import heaviest, odometer, realised_cost, with_record_replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +35,10 @@ class OdometerReading:
 
     epsilon: float
     delta: float
+
+
+PricedList = tuple[tuple["Release", ...], bool]
+"""Releases of one charge, and whether it is a history that was realised before the account."""
 
 
 class KnownCosts:
@@ -76,11 +81,9 @@ def read_odometer(
         delta: the probability that any reading is ever too small.
         costs: where costs are remembered from one reading to the next.
     """
-    counts: dict[str, Counter[tuple[Release, ...]]] = {
-        dataset: Counter() for dataset in definition.datasets
-    }
+    counts: dict[str, Counter[PricedList]] = {dataset: Counter() for dataset in definition.datasets}
     for request, count in charged:
-        counts[request.dataset][request.releases] += count
+        counts[request.dataset][request.releases, request.realised] += count
     lists = dict.fromkeys(listed for counter in counts.values() for listed in counter)
     priced = PricedLists(
         tuple(lists),
@@ -98,7 +101,7 @@ def read_odometer(
 
 
 def _sum(
-    used: Mapping[tuple[Release, ...], Fraction | None], counts: Counter[tuple[Release, ...]]
+    used: Mapping[PricedList, Fraction | None], counts: Counter[PricedList]
 ) -> Fraction | None:
     total = ExactSum()
     for listed, count in counts.items():
@@ -112,17 +115,16 @@ def _sum(
 class PricedLists:
     """Lists of releases, and what each costs where worlds differ in one way.
 
-    What :func:`quaestor.ledger.theory.cost` says of each, with the costs of all releases asked
-    for at once.
+    What :func:`quaestor.ledger.theory.cost` says of each (of a list that was realised,
+    :func:`quaestor.ledger.theory.realised_cost`), with the costs of all releases asked for at once.
     """
 
-    __slots__ = ("_costs", "_counted", "_replaced")
+    __slots__ = ("_asked", "_costs", "_counted", "_neighbours", "_replaced")
 
-    def __init__(
-        self, lists: Sequence[tuple[Release, ...]], *, neighbours: str, costs: KnownCosts
-    ) -> None:
+    def __init__(self, asked: Sequence[PricedList], *, neighbours: str, costs: KnownCosts) -> None:
         """Count the single releases of every list."""
-        self._costs = costs
+        self._asked, self._costs, self._neighbours = asked, costs, neighbours
+        lists = {listed for listed, realised in asked if not realised and misfit(listed) is None}
         self._counted = {listed: _singles(listed) for listed in lists}
         self._replaced = (
             {listed: _singles(map(with_record_replaced, listed)) for listed in lists}
@@ -130,8 +132,18 @@ class PricedLists:
             else None
         )
 
-    def costs(self, meter: Meter) -> dict[tuple[Release, ...], Fraction | None]:
+    def costs(self, meter: Meter) -> dict[PricedList, Fraction | None]:
         """What each list uses of a meter; None if no amount would do."""
+        known = self._chosen(meter)
+        return {
+            (listed, realised): realised_cost(meter, listed, neighbours=self._neighbours)
+            if realised
+            else known.get(listed)
+            for listed, realised in self._asked
+        }
+
+    def _chosen(self, meter: Meter) -> dict[tuple[Release, ...], Fraction | None]:
+        """What each list uses that was charged one by one, or fixed before it began."""
         once = self._each(meter, self._counted)
         if self._replaced is None:
             return once

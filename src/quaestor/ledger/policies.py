@@ -20,7 +20,7 @@ from quaestor.ledger import texts
 from quaestor.ledger.theory import filter_from_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
     "Dashboard",
@@ -86,14 +86,35 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dashboard:
-    """The queries themselves are fixed in advance: for each fingerprint its dataset and releases.
+    """The queries themselves are fixed in advance: for each digest its dataset and releases.
 
     Nothing depends on answers, and non-adaptive composition holds. Each query is answered once;
-    its stored answer may be read again and again.
+    its stored answer may be read again and again. A query is known by the SHA-256 of its text,
+    and a charge presents that text: a name could be given to any query, after other answers.
+    :meth:`of` takes the texts themselves.
     """
 
     kind: ClassVar[str] = "dashboard"
     queries: Mapping[str, tuple[str, tuple[Release, ...]]]
+
+    @classmethod
+    def of(cls, queries: Mapping[str, tuple[str, Sequence[Release] | Release]]) -> Dashboard:
+        """A dashboard of these queries: for the text of each its dataset and releases.
+
+        >>> from quaestor.accounting.releases import PureDP
+        >>> count = "SELECT COUNT(*) FROM visits"
+        >>> board = Dashboard.of({count: ("visits", [PureDP(epsilon=0.1)])})
+        >>> board.by_digest
+        True
+        """
+        if not isinstance(queries, dict) or not queries:
+            raise InvalidParameter("queries", queries, "datasets and releases by text of a query")
+        return cls(queries={texts.query_digest(text): each for text, each in queries.items()})
+
+    @property
+    def by_digest(self) -> bool:
+        """Whether every query is known by a digest; ledgers of earlier versions took any name."""
+        return all(map(texts.is_digest, self.queries))
 
     def __post_init__(self) -> None:
         """Check fingerprints, datasets and releases."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["SlotLimit"]
 
 _MOST_SHOWN = 5
+_REALISED = "imported without a statement"
+"""The meter of histories that an older ledger took for slots; no plan has any of it."""
 
 
 class _Slot(NamedTuple):
@@ -57,6 +59,8 @@ class SlotLimit(Limit):
         Raises:
             NotPlanned: something of the request was not declared.
         """
+        if request.realised:
+            return {_REALISED: Fraction(1)}
         taken = self._taken(request)
         slots = self._slots[request.dataset]
         for meter in taken:
@@ -90,10 +94,14 @@ class SlotLimit(Limit):
 
     def after(self, spent: Mapping[str, Totals], request: Request) -> Totals | None:
         """The slots that are taken afterwards, if all that are asked for are free."""
+        if any(_REALISED in totals for totals in spent.values()):
+            return None  # the plan has no promise left to keep, on any dataset
         costs, taken = self.costs(request), spent.get(request.dataset, {})
         slots = self._slots[request.dataset]
         after = added(taken, costs)
-        free = all((after[meter] or 0) <= slots[meter].limit for meter in costs)
+        free = all(
+            meter in slots and (total or 0) <= slots[meter].limit for meter, total in after.items()
+        )
         return after if free else None
 
     def holds(self, spent: Mapping[str, Totals]) -> bool:
@@ -103,6 +111,19 @@ class SlotLimit(Limit):
             for dataset, slots in self._slots.items()
             for meter, total in spent.get(dataset, {}).items()
         )
+
+    def excess(self, spent: Mapping[str, Totals]) -> str:
+        """Slots that were taken too often, and histories that were taken for slots."""
+        over = [
+            f"the history imported on {dataset!r} is a list that was realised, and no plan is "
+            "known to have been fixed before it"
+            if meter == _REALISED
+            else f"{slots[meter].title if meter in slots else meter} on {dataset!r}"
+            for dataset, slots in self._slots.items()
+            for meter, total in spent.get(dataset, {}).items()
+            if total is None or meter not in slots or not 0 <= total <= slots[meter].limit
+        ]
+        return "; ".join(over)
 
     def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[Reading, ...]:
         """The slots that the request takes."""

@@ -8,10 +8,11 @@ from typing import Any
 
 from quaestor.errors import InvalidParameter
 
-__all__ = ["answer_text", "canonical", "digest", "line", "name"]
+__all__ = ["answer_text", "canonical", "digest", "is_digest", "line", "name", "query_digest"]
 
 _LONGEST_NAME = 200
 _LONGEST_LINE = 2000
+_DIGITS = 64
 
 
 def name(field: str, value: object) -> str:
@@ -52,3 +53,23 @@ def canonical(value: Any) -> str:
 def digest(text: str) -> str:
     """The SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text can be what :func:`digest` gives."""
+    return len(text) == _DIGITS and set(text) <= set("0123456789abcdef")
+
+
+def query_digest(query: object) -> str:
+    """What a dashboard knows a query by: the SHA-256 of the text of the query itself.
+
+    >>> query_digest("SELECT COUNT(*) FROM visits")[:16]
+    '5a66e3537363177b'
+    """
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidParameter("query_text", query, "the text of the query itself")
+    try:
+        return digest(query)
+    except UnicodeEncodeError:
+        valid = "a text without halves of characters"
+        raise InvalidParameter("query_text", "a text with half a character", valid) from None

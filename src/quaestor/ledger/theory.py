@@ -13,6 +13,9 @@ from quaestor.accounting.filters import (
     filter_from_dict,
     fitting_version,
 )
+from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter
+from quaestor.accounting.filters.moments import MomentMeter
+from quaestor.ledger.fitness import misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,10 +32,11 @@ __all__ = [
     "fitting_version",
     "heaviest",
     "odometer",
+    "realised_cost",
     "with_record_replaced",
 ]
 
-PRICING = 1
+PRICING = 2
 """The version of what releases cost; where it differs from the stored one, history is priced again.
 
 Raise it whenever a meter's cost of any release, or the order of a filter's meters, changes.
@@ -44,13 +48,41 @@ def cost(meter: Meter, releases: Iterable[Release], *, neighbours: str) -> Fract
 
     A record that is replaced inside a dataset changes it twice. The costs of both changes
     together are counted, and never less than twice that of one, as :func:`heaviest` needs it.
+    Of a release whose own promise is about other neighbours no amount would do.
     """
     listed = tuple(releases)
+    if misfit(listed) is not None:
+        return None
     once = meter.cost(listed)
     if neighbours != "replace_record" or once is None:
         return once
     twice = meter.cost(map(with_record_replaced, listed))
     return None if twice is None else max(twice, 2 * once)
+
+
+def realised_cost(meter: Meter, releases: Iterable[Release], *, neighbours: str) -> Fraction | None:
+    r"""What a *realised* list uses of a meter that may have been chosen after it: the basic sum.
+
+    Theorem:
+        Let a history have been released elsewhere, adaptively, and the account's filter be fixed
+        at any time, by its answers too. On each transcript the history's loss is at most
+        :math:`E = \sum\varepsilon_i`, except where something was told outright, which costs its
+        deltas. So for the rest, given the history,
+
+        .. math:: E[(1 - e^{\varepsilon-L})_+] \le E[(1 - e^{(\varepsilon-E)-L_{rest}})_+]
+                  \le \frac{\lambda^\lambda}{(1+\lambda)^{1+\lambda}}
+                  e^{\sum h_i(\lambda) + \lambda E - \lambda\varepsilon},
+
+        whatever the order is: a history costs E on the sum of epsilons, its deltas on the sum of
+        deltas, and :math:`\lambda E` on log-moments of order :math:`\lambda`. Other meters have
+        limits that are no such sums, and say nothing after it.
+    """
+    if isinstance(meter, EpsilonMeter | DeltaMeter):
+        return cost(meter, releases, neighbours=neighbours)
+    if not isinstance(meter, MomentMeter):
+        return None
+    epsilon = cost(EpsilonMeter(limit=Fraction(0)), releases, neighbours=neighbours)
+    return None if epsilon is None else Fraction(meter.order) * epsilon
 
 
 def heaviest(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from quaestor.errors import AccountClosed, ChargeSettled
+from quaestor.errors import AccountClosed, AccountOverdrawn, ChargeSettled
 from quaestor.ledger import texts
 from quaestor.ledger.amounts import subtracted, totals_to_text
 from quaestor.ledger.journal import Journal, State, read_balances, state_of
@@ -78,9 +78,20 @@ class Till:
                 journal.keep({p: new for p, new in balances.items() if old.get(p) is not new})
                 journal.finish()
         except _Refused as refused:
-            raise self._priced(refused).refusal() from None
+            raise self._overdrawn(refused) or self._priced(refused).refusal() from None
         self._known = known._replace(head=journal.state.head, balances=balances)
         return entries
+
+    def _overdrawn(self, refused: _Refused) -> AccountOverdrawn | None:
+        """The refusal of an account in which nothing can fit, since too much was charged before."""
+        reason = self.book.overdrawn(refused.balances)
+        if reason is None:
+            return None
+        return AccountOverdrawn(self.name, reason="" if self.book.definition.shares else reason)
+
+    def overdrawn(self) -> str | None:
+        """What was charged beyond the account's limit, in words; None if it holds."""
+        return self.book.overdrawn(self.balances(""))
 
     def _priced(self, refused: _Refused) -> Price:
         """What a refusal says; worked out once for all who ask the same of the same state."""

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from quaestor.errors import InvalidParameter, LedgerCorrupted, UnknownAccount
 from quaestor.ledger import texts
-from quaestor.ledger.book import EVERYBODY, Book
+from quaestor.ledger.book import EVERYBODY, Balances, Book
 from quaestor.ledger.chain import Chain
 from quaestor.ledger.definition import AccountDefinition
-from quaestor.ledger.events import COLUMNS, releases_from_text
+from quaestor.ledger.events import COLUMNS, opened_by, releases_from_text
 from quaestor.ledger.journal import State, read_balances
+from quaestor.ledger.plan_check import plan_problem
 from quaestor.ledger.policies import Dashboard
 from quaestor.ledger.request import Request
 from quaestor.ledger.store import sql
 from quaestor.ledger.theory import PRICING
 
 if TYPE_CHECKING:
+    from quaestor.ledger.amounts import Totals
     from quaestor.ledger.store.base import Session
 
 __all__ = ["Verification", "verify_account"]
 
 _PAGE = 2000
+_ROUNDING = Fraction(1, 2**40)
+"""How much a cost may differ between two computers, relatively: it is never below the truth on
+either, and no more than this is gained by a total that somebody has made smaller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +40,8 @@ class Verification:
     events: int
     entries: int
     head: str
+    problem: str | None = None
+    """Why it takes no further charges: by today's prices or theorems it promised too much."""
 
 
 def verify_account(session: Session, account: str, *, head: str | None = None) -> Verification:
@@ -55,11 +63,16 @@ def verify_account(session: Session, account: str, *, head: str | None = None) -
     outdated = state is not None and 0 < state.pricing < PRICING  # priced again when next used
     _check_state(state, chain, place, pricing=state.pricing if state and outdated else PRICING)
     book = Book(_definition(chain.definition, account))
+    priced = _priced(book, chain)
     if not outdated:
-        _check_totals(session, book, chain)
+        priced = _check_totals(session, book, priced)
     _check_answers(session, chain, account)
     return Verification(
-        account=account, events=chain.events, entries=chain.entries, head=chain.head
+        account=account,
+        events=chain.events,
+        entries=chain.entries,
+        head=chain.head,
+        problem=_problem(book, chain, priced),
     )
 
 
@@ -98,39 +111,70 @@ def _definition(text: str, account: str) -> AccountDefinition:
     return definition
 
 
-def _check_totals(session: Session, book: Book, chain: Chain) -> None:
-    account = book.definition.name
-    history: Counter[tuple[str, str, str, str]] = Counter()
+def _priced(book: Book, chain: Chain) -> Balances:
+    """What the entries add up to by today's prices."""
+    history: Counter[tuple[str, str, str, str, bool]] = Counter()
     by_query = isinstance(book.definition.policy, Dashboard)
     kept = +chain.charged  # without what was given back: on some meters it has no cost to cancel
-    for (dataset, analyst, query, releases), count in kept.items():
-        history[dataset, analyst, query if by_query else "", releases] += count
+    for (dataset, analyst, query, releases, realised), count in kept.items():
+        history[dataset, analyst, query if by_query else "", releases, realised] += count
     try:
-        priced = book.totals(
+        return book.totals(
             (
                 Request(
                     releases=releases_from_text(releases),
                     dataset=dataset,
                     analyst=analyst,
                     query=query,
+                    realised=realised,
                 ),
                 count,
             )
-            for (dataset, analyst, query, releases), count in history.items()
+            for (dataset, analyst, query, releases, realised), count in history.items()
         )
     except (InvalidParameter, KeyError, TypeError, ValueError):
-        place = f"the entries of account {account!r}"
+        place = f"the entries of account {book.definition.name!r}"
         raise LedgerCorrupted(place, "some of them cannot have been charged to it") from None
+
+
+def _check_totals(session: Session, book: Book, priced: Balances) -> Balances:
+    """The stored totals, which must be what the entries add up to."""
+    account = book.definition.name
     rows = session.rows(sql.BALANCES, account=account)
     stored = {p: t for p, t in read_balances(rows, account=account).items() if t}
-    if stored != priced:
+    same = stored.keys() == priced.keys() and all(
+        _same(stored[place], priced[place]) for place in priced
+    )
+    if not same:
         raise LedgerCorrupted(
             f"the totals of account {account!r}", "they are not what its entries add up to"
         )
+    return stored
+
+
+def _same(stored: Totals, priced: Totals) -> bool:
+    """Whether totals agree: up to the last bits, in which processors round differently."""
+    return stored.keys() == priced.keys() and all(
+        ours == theirs
+        if ours is None or theirs is None
+        else abs(ours - theirs) <= _ROUNDING * max(ours, theirs)
+        for ours, theirs in ((stored[meter], priced[meter]) for meter in stored)
+    )
+
+
+def _problem(book: Book, chain: Chain, priced: Balances) -> str | None:
+    """What was promised, or charged, too much by the prices and theorems of an earlier version.
+
+    An account that was opened under today's prices has never been able to charge too much.
+    """
+    earlier = chain.opened != opened_by(PRICING)
     holder = book.beyond(priced)
-    if holder is not None:
+    if holder is not None and not earlier:
         whose = "it allows" if holder == EVERYBODY else f"the quota of {holder!r} allows"
-        raise LedgerCorrupted(f"account {account!r}", f"more was charged than {whose}")
+        place = f"account {book.definition.name!r}"
+        raise LedgerCorrupted(place, f"more was charged than {whose}")
+    broken = plan_problem(book.definition) if earlier else None
+    return broken or book.overdrawn(priced)
 
 
 def _check_answers(session: Session, chain: Chain, account: str) -> None:

@@ -208,8 +208,11 @@ def _log_moments(kinds: list[list[tuple[tuple[Law, ...], int]]], order: float) -
     at = np.array([complex(order)])
 
     def moment(law: Law) -> float:
-        with np.errstate(all="ignore"):
-            value, error = law.log_moment(at)
+        try:
+            with np.errstate(all="ignore"):
+                value, error = law.log_moment(at)
+        except (OverflowError, ValueError):
+            return math.inf  # nothing is known at this order, and others are tried
         total = float(value.real[0] + error[0])
         return total if math.isfinite(total) else math.inf
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["heaviest"]
+__all__ = ["heaviest", "untouched"]
 
 _MOST_PAIRS = 4_000  # of listed memberships that are looked at one by one
 _FEW_MEMBERS = 64
@@ -80,6 +80,43 @@ def heaviest(
     for part in _question(fact, tuple(weights), neighbours == "replace"):
         total += part.heaviest(tuple(values[i] for i in part.places))
     return total
+
+
+def untouched(
+    names: Sequence[str], *, membership: Fact | None = None, neighbours: str = "add_remove"
+) -> tuple[str, ...]:
+    """The databases on which no two compared worlds differ: nothing is promised about them.
+
+    All of them, where no more than 12 databases hang together by facts, or where memberships are
+    listed; otherwise those that nobody at all can be in.
+
+    >>> from quaestor.accounting.across.facts import ExactlyOne, Implies, All
+    >>> everybody = All(ExactlyOne(["north", "south"]), Implies(["north", "south"], "register"))
+    >>> untouched(["north", "south", "register"], membership=everybody, neighbours="replace")
+    ('register',)
+    >>> untouched(["north", "south", "register"], membership=everybody)
+    ()
+    """
+    if neighbours not in NEIGHBOURS:
+        raise InvalidParameter("neighbours", neighbours, f"one of {', '.join(NEIGHBOURS)}")
+    apart = neighbours == "replace"
+    found: set[int] = set()
+    for part in _question(All() if membership is None else membership, tuple(names), apart):
+        inside = (1 << len(part.places)) - 1
+        members = part.rules.memberships()
+        if members is None:
+            differing = inside
+            for cap in part.rules.caps:
+                differing &= inside if cap.high else ~cap.mask
+        else:
+            common = inside if apart else 0
+            differing = 0
+            for member in members:
+                differing |= member
+                common &= member
+            differing &= ~common
+        found.update(part.places[i] for i in bits(inside & ~differing))
+    return tuple(names[i] for i in sorted(found))
 
 
 def _two_changes(

@@ -22,10 +22,12 @@ __all__ = [
     "ENTRIES",
     "EVENTS",
     "HISTORY",
+    "OPENED",
     "SETTLED",
     "SET_BALANCE",
     "SET_STATE",
     "STATE",
+    "STATEMENTS",
     "STRAYS",
     "VERSION",
 ]
@@ -81,6 +83,13 @@ ON CONFLICT (account, dataset, analyst) DO UPDATE SET totals = excluded.totals
 
 CLEAR_BALANCES = "DELETE FROM ledger_balances WHERE account = :account"
 
+OPENED = "SELECT purpose FROM ledger_events WHERE account = :account AND seq = 1"
+
+STATEMENTS = """
+SELECT entry, detail FROM ledger_events
+WHERE account = :account AND kind = 'imported' ORDER BY entry
+"""
+
 SETTLED = """
 SELECT kind FROM ledger_events
 WHERE account = :account AND entry = :entry AND kind IN ('released', 'void')
@@ -88,7 +97,7 @@ WHERE account = :account AND entry = :entry AND kind IN ('released', 'void')
 
 # All that changes a balance, in its order: what was charged, and what was given back.
 CHANGES = """
-SELECT kind, entry, time, analyst, dataset, query, releases FROM ledger_events
+SELECT kind, entry, time, analyst, dataset, query, releases, detail FROM ledger_events
 WHERE account = :account AND kind IN ('reserved', 'imported', 'void') ORDER BY seq
 """
 
@@ -100,7 +109,7 @@ AND kind IN ('reserved', 'imported')
 
 ENTRIES = """
 SELECT c.seq, c.entry, c.kind, c.time, c.analyst, c.dataset, c.purpose, c.query, c.releases,
-s.kind, s.time, s.detail, s.answer
+c.detail, s.kind, s.time, s.detail, s.answer
 FROM ledger_events c LEFT JOIN ledger_events s
 ON s.account = c.account AND s.entry = c.entry AND s.kind IN ('released', 'void')
 WHERE c.account = :account AND c.seq > :seq AND c.entry > :after
@@ -109,14 +118,16 @@ ORDER BY c.seq LIMIT :page
 """
 
 # What was charged and not given back, each different charge once with how often it was made. The
-# query matters only where queries themselves are declared.
+# query matters only where queries themselves are declared. A history that was imported without a
+# statement is priced apart.
 HISTORY = """
-SELECT c.dataset, c.analyst, CASE WHEN :each = 1 THEN c.query ELSE '' END, c.releases, COUNT(*)
+SELECT c.dataset, c.analyst, CASE WHEN :each = 1 THEN c.query ELSE '' END, c.releases,
+CASE WHEN c.kind = 'imported' AND c.detail = '' THEN 1 ELSE 0 END, COUNT(*)
 FROM ledger_events c
 WHERE c.account = :account AND c.kind IN ('reserved', 'imported') AND NOT EXISTS (
 SELECT 1 FROM ledger_events v WHERE v.account = c.account AND v.entry = c.entry
 AND v.kind IN ('released', 'void') AND v.kind = 'void')
-GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
 """
 
 ADD_ANSWER = """

@@ -1,0 +1,140 @@
+"""What an account guarantees, in plain English: no more than is proved, and what it rests on.
+
+Five things are said: about whom, against which other world; which facts are believed; about what
+nothing is promised; what was fixed in advance, and by whom; and what was taken on somebody's word.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quaestor.accounting.across.heaviest import untouched
+from quaestor.ledger.policies import Dashboard, Open
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from quaestor.ledger.definition import AccountDefinition
+
+__all__ = ["promise_of"]
+
+_MOST_SHOWN = 5
+_WHOM = {
+    "add_remove": "for every person, whether or not that person is in the data",
+    "replace": "about which of the datasets a person is in",
+    "replace_record": (
+        "for every person: about which of the datasets the person is in, and about what the "
+        "person's records say"
+    ),
+}
+_WORLDS = {
+    "add_remove": "Compared are the data without a person and the same data with that person",
+    "replace": "Compared are two worlds in which one person is in different datasets",
+    "replace_record": (
+        "Compared are two worlds in which one person is in different datasets, or has other "
+        "records in the same ones"
+    ),
+}
+_QUOTAS = (
+    "Quotas limit how much of this budget each analyst may use. They do not guarantee what an "
+    "analyst can learn: only the total is guaranteed."
+)
+_INSIDE = (
+    "Nothing is promised about what a record says inside a dataset that the person is in "
+    "throughout; neighbours replace_record covers that."
+)
+
+
+def promise_of(definition: AccountDefinition, *, imported: Mapping[int, str]) -> str:
+    """The whole promise in a few sentences; ``imported``: statements by entry, empty if none."""
+    return " ".join(
+        (
+            *_about(definition),
+            *_fixed(definition),
+            *_imports(imported),
+            *((_QUOTAS,) if definition.shares else ()),
+        )
+    )
+
+
+def _about(definition: AccountDefinition) -> Iterator[str]:
+    target = f"({definition.epsilon!r}, {definition.delta!r})-differentially private"
+    whom, worlds = _WHOM[definition.neighbours], _WORLDS[definition.neighbours]
+    together = "even if all analysts put what they see together"
+    yield f"All answers together are {target} {whom}, {together}."
+    if definition.membership is None:
+        anywhere = ", in any of the datasets" if len(definition.datasets) > 1 else ""
+        yield f"{worlds}{anywhere}."
+    else:
+        yield f"{worlds}, as far as these facts allow: {definition.membership!r}."
+        yield "The facts are believed, not checked: nothing is promised to whom they do not fit."
+    if definition.neighbours == "replace":
+        yield _INSIDE
+    never = untouched(
+        definition.datasets, membership=definition.membership, neighbours=definition.neighbours
+    )
+    if len(never) == len(definition.datasets):
+        yield "The facts allow no two such worlds to differ: this account promises nothing at all."
+    elif never:
+        yield (
+            f"The facts allow no two such worlds to differ on {_listed(never)}: nothing at all is "
+            "promised about the records there."
+        )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:_MOST_SHOWN])
+    more = len(names) - _MOST_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _fixed(definition: AccountDefinition) -> Iterator[str]:
+    policy = definition.policy
+    if isinstance(policy, Open):
+        if policy.filter is not None:
+            _, rest = policy.filter.words().split(". ", 1)  # the filter knows no neighbours
+            freely = rest.replace("They may choose", "Analysts may choose", 1)
+            yield freely.removesuffix(" All of this was fixed before the first answer.")
+        yield (
+            "These limits were fixed by whoever opened the account, when it was opened and before "
+            "its first answer."
+        )
+        return
+    if not isinstance(policy, Dashboard):
+        yield (
+            "The list of releases was declared by whoever opened the account, when it was opened "
+            "and before its first answer, and nothing else is ever charged. Analysts may choose "
+            "the questions and their order by all answers so far, but not the noise."
+        )
+    elif policy.by_digest:
+        yield (
+            "The queries themselves were declared by whoever opened the account, each by the "
+            "SHA-256 of its text and with its releases, when it was opened and before its first "
+            "answer. Nothing else is ever charged, and nothing may be chosen by answers."
+        )
+    else:
+        yield (
+            "The names of the queries and their releases were declared by whoever opened the "
+            "account, when it was opened and before its first answer, and nothing else is ever "
+            "charged. What a name asks may be chosen by answers, so this is held to be a plan."
+        )
+
+
+def _imports(imported: Mapping[int, str]) -> Iterator[str]:
+    realised = [str(entry) for entry, statement in imported.items() if not statement]
+    if realised:
+        entries = (
+            f"Entry {realised[0]} was" if len(realised) == 1 else f"{len(realised)} entries were"
+        )
+        yield (
+            f"{entries} imported without a statement and charged by the basic sum, which holds "
+            "for lists that were chosen by answers. Releases that were left out are not covered."
+        )
+    stated = [(entry, statement) for entry, statement in imported.items() if statement]
+    for entry, statement in stated[:_MOST_SHOWN]:
+        yield (
+            f"Entry {entry} was imported on the importer's word that all of this was fixed before "
+            f"it began: {statement!r}."
+        )
+    if len(stated) > _MOST_SHOWN:
+        yield f"So were {len(stated) - _MOST_SHOWN} more; the ledger's log has their statements."
