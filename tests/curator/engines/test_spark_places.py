@@ -50,7 +50,7 @@ def _measured(master: str, elsewhere: str, folder: Path) -> tuple[Any, str | Non
         [sys.executable, "-c", _SCRIPT],
         input=pickle.dumps((*catalogs, *CASES[_NAME])),
         capture_output=True,
-        timeout=100,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
@@ -64,7 +64,7 @@ def _behind_connect(folder: Path) -> tuple[Any, str | None]:
 
 
 @pytest.fixture(scope="module")
-def places(parquet_folder: Path) -> Iterator[dict[str, Future[tuple[Any, str | None]]]]:
+def spark_places(parquet_folder: Path) -> Iterator[dict[str, Future[tuple[Any, str | None]]]]:
     """Both at once: what takes long is that they start."""
     with ThreadPoolExecutor(2) as pool:
         yield {
@@ -73,14 +73,14 @@ def places(parquet_folder: Path) -> Iterator[dict[str, Future[tuple[Any, str | N
         }
 
 
-def test_spark_on_this_machine(places: dict[str, Future[tuple[Any, str | None]]]) -> None:
-    found, refusal = places["local"].result()
+def test_spark_on_this_machine(spark_places: dict[str, Future[tuple[Any, str | None]]]) -> None:
+    found, refusal = spark_places["local"].result()
     assert found == wanted(*CASES[_NAME], DATA)
     assert refusal is not None
     assert "this process already uses another Spark" in refusal
 
 
-def test_spark_behind_connect(places: dict[str, Future[tuple[Any, str | None]]]) -> None:
-    found, refusal = places["connect"].result()
+def test_spark_behind_connect(spark_places: dict[str, Future[tuple[Any, str | None]]]) -> None:
+    found, refusal = spark_places["connect"].result()
     assert found == wanted(*CASES[_NAME], DATA)
     assert refusal is None
