@@ -21,18 +21,36 @@ if TYPE_CHECKING:
 
 _NUMBERS = count(1)
 _SPARK = "@spark"  # ends the names of tests that need Spark
+_LONG = (
+    "tests/curator/kernel/test_mutations.py",
+    "tests/curator/kernel/test_attack.py",
+    "tests/laws/test_privacy_loss.py",
+    "tests/curator/engines/test_storage.py",
+    "tests/laws/test_range_composition.py",
+    "tests/ledger/",
+    "tests/curator/hostile/",
+)
 
 # On a busy machine everything takes long, and nothing is wrong.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist puts the group into the names
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what starts Spark, and begin with what takes longest, so that both end together."""
     for item in items:
         if {"spark_master", "spark_places"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group(_SPARK[1:]))
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    """Spark first, what takes a minute next, the rest as it was found."""
+    if item.get_closest_marker("xdist_group"):
+        return 0
+    long = (at for at, start in enumerate(_LONG, 1) if item.nodeid.startswith(start))
+    return next(long, 1 + len(_LONG))
 
 
 @pytest.hookimpl(optionalhook=True)
