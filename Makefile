@@ -22,7 +22,7 @@ demo: $(VENV)/demo.stamp
 	@$(BIN)/quaestor demo
 
 test: system lint
-	@$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadgroup
+	@$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile
 
 system:
 	@tests/system.sh

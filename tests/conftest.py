@@ -1,12 +1,15 @@
 """What holds for every test: a skipped one counts as failed; and servers that many share.
 
-``make test`` runs two processes. The tests of a file run in one of them, and so do all tests that
+``make test`` runs two processes. The tests of a file run in one of them, and so do all files that
 need Spark: the cluster is started once. A PostgreSQL starts in a second; each process has its own.
 """
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,12 +23,10 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
 _NUMBERS = count(1)
-_SPARK = "@spark"  # ends the names of tests that need Spark
+_SPARK = re.compile(r"\b(on_spark|spark_(engine|master|places))\b")
 _LONG = (
     "tests/curator/kernel/test_mutations.py",
-    "tests/curator/kernel/test_attack.py",
     "tests/laws/test_privacy_loss.py",
-    "tests/curator/engines/test_storage.py",
     "tests/laws/test_range_composition.py",
     "tests/ledger/",
     "tests/curator/hostile/",
@@ -36,21 +37,9 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist puts the group into the names
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts Spark, and begin with what takes longest, so that both end together."""
-    for item in items:
-        if {"spark_master", "spark_places"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group(_SPARK[1:]))
-    items.sort(key=_place)
-
-
-def _place(item: pytest.Item) -> int:
-    """Spark first, what takes a minute next, the rest as it was found."""
-    if item.get_closest_marker("xdist_group"):
-        return 0
-    long = (at for at, start in enumerate(_LONG, 1) if item.nodeid.startswith(start))
-    return next(long, 1 + len(_LONG))
+    """Begin with what takes longest, so that both processes end together."""
+    items.sort(key=lambda item: _place(_file(item.nodeid)))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -60,10 +49,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     class Files(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return _SPARK if nodeid.endswith(_SPARK) else nodeid.partition("::")[0]
+            file = _file(nodeid)
+            return "Spark" if _needs_spark(file) else file
 
     config.option.loadscopereorder = False
     return Files(config, log)
+
+
+def _file(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+def _place(file: str) -> int:
+    """Spark first, what takes a minute next, the rest as it was found."""
+    if _needs_spark(file):
+        return 0
+    return next((at for at, start in enumerate(_LONG, 1) if file.startswith(start)), 99)
+
+
+@cache
+def _needs_spark(file: str) -> bool:
+    """Whether a file names a fixture of Spark's."""
+    path = Path(__file__).parents[1] / file
+    return file.startswith("tests/") and bool(_SPARK.search(path.read_text(encoding="utf-8")))
 
 
 @pytest.hookimpl(wrapper=True)
