@@ -3,6 +3,9 @@
 #   make demo    a liver study asked in SQL: a dozen private answers, their cost, and a refusal
 #   make test    everything that CI runs: lint, types, layers, tests, doctests
 #
+# make test runs two processes; make test WORKERS=8 runs eight. Spark needs a Java, which it installs
+# where it may. Without two free cores it takes longer, and nothing fails.
+#
 # Further: make test-slow, make audits, make benchmark, make format, make lock, make clean.
 # make mutations plants faults outside the privacy kernel and inside: answers stay private, or the
 # kernel's tests notice.
@@ -10,15 +13,19 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+WORKERS ?= 2
 
-.PHONY: demo test lint test-slow audits mutations benchmark format lock clean
+.PHONY: demo test system lint test-slow audits mutations benchmark format lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/quaestor demo
 
-test: lint
-	@$(BIN)/python -m pytest -m "not slow"
+test: system lint
+	@$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile
+
+system:
+	@tests/system.sh
 
 lint: $(VENV)/test.stamp
 	@$(BIN)/ruff check .
@@ -26,7 +33,7 @@ lint: $(VENV)/test.stamp
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-test-slow: $(VENV)/test.stamp
+test-slow: system $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -m slow
 
 # Whole questions against the auditor, long enough to see a loss of 1.5 that is charged as 1.

@@ -1,23 +1,92 @@
-"""What holds for every test: a skipped one counts as failed; and servers that many share."""
+"""What holds for every test: a skipped one counts as failed; and servers that many share.
+
+``make test`` runs two processes. The tests of a file run in one of them, and so do all files that
+need Spark: the cluster is started once. A PostgreSQL starts in a second; each process has its own.
+"""
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.servers import postgres_server, spark_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from xdist.scheduler import LoadScopeScheduling
+
 _NUMBERS = count(1)
+_SPARK = re.compile(r"\b(on_spark|spark_(engine|master|places))\b")
+_LONG = (
+    "tests/curator/kernel/test_mutations.py",
+    "tests/laws/test_privacy_loss.py",
+    "tests/laws/test_range_composition.py",
+    "tests/ledger/",
+    "tests/curator/hostile/",
+)
+
+# On a busy machine everything takes long, and nothing is wrong.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that both processes end together."""
+    items.sort(key=lambda item: _place(_file(item.nodeid)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Give out whole files, and all of Spark as one, in the order of collection."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Files(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file = _file(nodeid)
+            return "Spark" if _needs_spark(file) else file
+
+    config.option.loadscopereorder = False
+    return Files(config, log)
+
+
+def _file(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+def _place(file: str) -> int:
+    """Spark first, what takes a minute next, the rest as it was found."""
+    if _needs_spark(file):
+        return 0
+    return next((at for at, start in enumerate(_LONG, 1) if file.startswith(start)), 99)
+
+
+@cache
+def _needs_spark(file: str) -> bool:
+    """Whether a file names a fixture of Spark's."""
+    path = Path(__file__).parents[1] / file
+    return file.startswith("tests/") and bool(_SPARK.search(path.read_text(encoding="utf-8")))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Turn skips into failures: what is not run proves nothing."""
+    report = yield
+    if report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which counts as failed: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for whole files that are skipped."""
     report = yield
     if report.skipped:
         report.outcome = "failed"

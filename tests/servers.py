@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["postgres_server", "spark_cluster", "spark_connect_server"]
 
 _JAVA = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss4m"]
-_PATIENCE = 60.0  # seconds until a server that does not answer is given up
+_PATIENCE = 600.0  # seconds until a server that does not answer is given up
 _OPENED = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
     for package in ("java.lang", "java.nio", "java.util", "sun.nio.ch", "sun.util.calendar")
@@ -156,7 +156,7 @@ def _stop(started: list[subprocess.Popen[bytes]]) -> None:
         process.terminate()
     for process in started:
         try:
-            process.wait(timeout=10)
+            process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -19,7 +19,7 @@ WORKLOADS = {
         q.ApproxDP(epsilon=0.1, delta=1e-10) * 100,
     ),
     "black boxes": q.compose(
-        *(q.ApproxDP(epsilon=0.01 + 0.19 * (i * GOLDEN % 1), delta=1e-10) for i in range(250))
+        *(q.ApproxDP(epsilon=0.01 + 0.19 * (i * GOLDEN % 1), delta=1e-10) for i in range(60))
     ),
 }
 

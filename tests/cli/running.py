@@ -11,6 +11,8 @@ __all__ = ["Outcome", "Run", "run_process", "strict_json"]
 _WITHIN_LIMITS = """\
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[1]), int(sys.argv[1])))
+del sys.argv[1]
 from quaestor.cli.app import main
 sys.argv[0] = "quaestor"
 main()
@@ -56,13 +58,13 @@ def strict_json(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-def run_process(*arguments: str, timeout: float = 30.0) -> Outcome:
-    """Run the command in a process of its own, with 4 GiB of memory and no longer than that."""
+def run_process(*arguments: str, cpu_seconds: int = 60) -> Outcome:
+    """Run the command in a process of its own, with 4 GiB of memory and so much CPU time."""
     process = subprocess.run(
-        [sys.executable, "-c", _WITHIN_LIMITS, *arguments],
+        [sys.executable, "-c", _WITHIN_LIMITS, str(cpu_seconds), *arguments],
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=600,
         check=False,
     )
     return Outcome(process.returncode, process.stdout, process.stderr)

@@ -254,7 +254,7 @@ def test_the_accountant_does_without_the_catalog() -> None:
         "print([name for name in sys.modules if name.startswith('quaestor.curator')])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
     )
     assert done.stdout == "[]\n"
 
@@ -272,6 +272,6 @@ def test_reading_a_catalog_starts_no_engine(folder: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=600,
     )
     assert done.stdout == "[]\n"

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.figures import Exact
     from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.query import Query
+    from quaestor.curator.questions import Priced
 
-__all__ = ["Drawn", "Seen", "exact", "figures_of"]
+__all__ = ["Drawn", "Seen", "exact", "figures_of", "priced", "seen"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +51,18 @@ def exact(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e
     Raises:
         RefusedQuery, InvalidParameter, SourceUnavailable: before anything would be charged.
     """
-    priced = price(plan(sql, catalog), Budget(epsilon=epsilon), catalog, delta=delta, sql=sql)
-    measurement = priced.offer.measurement
-    engine = engine_for(catalog, tuple(tables_of(priced.query.rows)))
+    return seen(catalog, priced(catalog, sql, epsilon=epsilon, delta=delta))
+
+
+def priced(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e-6) -> Priced:
+    """What a question means and costs."""
+    return price(plan(sql, catalog), Budget(epsilon=epsilon), catalog, delta=delta, sql=sql)
+
+
+def seen(catalog: Catalog, question: Priced) -> Seen:
+    """The exact figures of a question that was priced."""
+    measurement = question.offer.measurement
+    engine = engine_for(catalog, tuple(tables_of(question.query.rows)))
     try:
         prepared = engine.prepare(measurement)
         try:
@@ -61,7 +71,7 @@ def exact(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e
             return Seen(failed=True)
     finally:
         engine.close()
-    return Seen(failed=False, drawn=figures_of(measurement, found, _labels(priced.query, found)))
+    return Seen(failed=False, drawn=figures_of(measurement, found, _labels(question.query, found)))
 
 
 def _labels(query: Query, found: Exact) -> list[tuple[Any, ...]]:

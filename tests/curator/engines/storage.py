@@ -11,19 +11,20 @@ import datetime as dt
 import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
 from quaestor.curator.query import Contribution
 from quaestor.errors import EngineFailed, QuaestorError
-from tests.curator.door import Seen, exact
+from tests.curator.door import priced, seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from quaestor.curator.language.expressions import Kind
-    from tests.curator.door import Drawn
+    from tests.curator.door import Drawn, Seen
 
 __all__ = [
     "CSV_LINES",
@@ -232,10 +233,17 @@ def catalog(source: Source, facts: Iterable[ColumnFacts], unit: Kind = "integer"
     return Catalog(ledger="", tables=(table,))
 
 
+_ANYWHERE = Source(engine="duckdb")
+_priced = cache(priced)
+"""The same statements are asked of a hundred tables, and what they mean depends on none of them."""
+
+
 def asked(where: Catalog, sql: str) -> Seen | tuple[str, str]:
     """The exact figures, or what is said before anything is charged."""
+    (table,) = where.tables
+    anywhere = replace(where, tables=(replace(table, source=_ANYWHERE),))
     try:
-        return exact(where, sql)
+        return seen(where, _priced(anywhere, sql))
     except QuaestorError as refusal:
         source, said = where.tables[0].source, str(refusal)
         for name in filter(None, (source.table, source.files)):

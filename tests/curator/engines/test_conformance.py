@@ -26,10 +26,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 
 
 @pytest.fixture(scope="module")
-def cluster_answers(spark_engine: Engine) -> Iterator[dict[str, Future[Answer]]]:
-    """All queries at once: a cluster mostly waits, and several can wait together."""
-    with ThreadPoolExecutor(4) as pool:
-        yield {
+def cluster_answers(spark_engine: Engine) -> dict[str, Future[Answer]]:
+    """All queries at once: a cluster mostly waits, and several can wait together.
+
+    All are over before the first test: between two tests warnings of sockets would be errors.
+    """
+    with ThreadPoolExecutor(4) as pool:  # waits for all of them at its end
+        return {
             name: pool.submit(answer, spark_engine, query, measures)
             for name, (query, measures) in CASES.items()
         }

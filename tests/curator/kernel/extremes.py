@@ -58,10 +58,10 @@ def _rows() -> list[list[Any]]:
 
 
 def _relation() -> q.Relation:
-    """The values, and beside them numbers from texts, and the smallest products of these."""
-    read, other = e.Cast(_C["s"], "real"), e.Cast(_C["t"], "real")
-    square = e.Arithmetic("*", read, read)
-    tiny = e.Arithmetic("*", square, e.Arithmetic("*", other, other))
+    """The values, and beside them numbers from texts, and the smallest products of numbers."""
+    read = e.Cast(_C["s"], "real")
+    squares = (e.Arithmetic("*", _C[name], _C[name]) for name in "ab")
+    tiny = e.Arithmetic("*", *squares)
     return q.Projected(q.Scan("extremes"), (*_C.items(), ("read", read), ("tiny", tiny)))
 
 

@@ -162,7 +162,7 @@ def test_expected_errors_are_those_of_the_noise() -> None:
     assert "rank" in rank.words
 
 
-def test_a_query_is_priced_in_less_than_a_second_whatever_its_sensitivity() -> None:
+def test_a_query_is_priced_in_little_time_whatever_its_sensitivity() -> None:
     asked = query(
         *(aggregate("sum", high=float(high)) for high in (3, 40, 1000, 10**6)),
         aggregate("count"),
@@ -170,9 +170,9 @@ def test_a_query_is_priced_in_less_than_a_second_whatever_its_sensitivity() -> N
         keys=range(9),
         groups=4,
     )
-    start = time.perf_counter()
+    start = time.process_time()
     either: list[dict[str, Any]] = [{"epsilon": 1.0}, {"rho": 0.1}]
     for terms in either:
         offered = offer(asked, **terms)
         assert 0 < offered.epsilon_at(delta=1e-6) < 6
-    assert time.perf_counter() - start < 4  # twice, on a busy machine
+    assert time.process_time() - start < 2  # of CPU time: thirty times what is usual

@@ -1,4 +1,4 @@
-"""Ten thousand statements: each is a query or a refusal, soon, and never anything else."""
+"""Five thousand statements: each is a query or a refusal, soon, and never anything else."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.curator.sql.hospital import CATALOG
 if TYPE_CHECKING:
     from quaestor.curator.query import Query
 
-STATEMENTS = 10_000
-SECONDS_EACH = 2.0
+STATEMENTS = 5_000  # ten thousand others of this grammar are asked in tests/curator/hostile
+CPU_SECONDS_EACH = 2.0  # a thousand times what is usual
 
 
 def outcome(text: str) -> Query | RefusedQuery:
@@ -36,9 +36,9 @@ def test_every_statement_is_understood_or_refused() -> None:
     reasons: Counter[str] = Counter()
     for number in range(STATEMENTS):
         text = kinds[number % len(kinds)]()
-        before = time.perf_counter()
+        before = time.thread_time()
         made = outcome(text)
-        assert time.perf_counter() - before < SECONDS_EACH, text
+        assert time.thread_time() - before < CPU_SECONDS_EACH, text
         found[type(made).__name__] += 1
         if isinstance(made, RefusedQuery):
             assert made.remedy, text

@@ -218,7 +218,7 @@ def test_parsing_one_question_takes_milliseconds() -> None:
     parse(text, CATALOG)
     best = math.inf
     for _ in range(20):
-        before = time.perf_counter()
+        before = time.thread_time()
         parse(text, CATALOG)
-        best = min(best, time.perf_counter() - before)
-    assert best < 0.015
+        best = min(best, time.thread_time() - before)
+    assert best < 0.015  # of CPU time: ten times what is usual
