@@ -79,13 +79,11 @@ def _numbers(values: Any, graph: Any) -> NDArray[np.float64]:
         if given.dtype.kind not in "fiub":
             raise InvalidParameter("graph", Undisclosed(graph), _FORMS)
         floats = as_floats(given)
-        if floats is None or were_rounded(values, given):
-            raise InvalidParameter("graph", Undisclosed(graph), "weights that floats can hold")
-        return floats
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InvalidParameter):
-            raise
+    except (TypeError, ValueError):
         raise InvalidParameter("graph", Undisclosed(graph), _FORMS) from None
+    if floats is None or were_rounded(values, given):
+        raise InvalidParameter("graph", Undisclosed(graph), "weights that floats can hold")
+    return floats
 
 
 def _check_weights(weights: NDArray[np.float64], graph: Any) -> None:

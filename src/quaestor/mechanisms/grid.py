@@ -105,15 +105,16 @@ def values_on_grid(value: Any, granularity: float) -> NDArray[np.int64]:
     array = _array(value, _FINITE)
     if array.dtype.kind not in "iuf":
         raise InvalidParameter("value", Undisclosed(value), _FINITE)
-    wide = np.longdouble if is_wide(array) else np.float64
+    floats: NDArray[Any] = array.astype(np.longdouble if is_wide(array) else np.float64)
     with np.errstate(over="ignore", under="ignore"):
-        y = array.astype(wide) / wide(granularity)
+        y = floats / floats.dtype.type(granularity)
     if array.size and not np.all(np.abs(y) < _LARGEST):  # false for NaN, too
         raise InvalidParameter("value", Undisclosed(value), _FINITE)
     if array.dtype.kind in "iu" and array.size and not held_by_floats(array):
         raise InvalidParameter("value", Undisclosed(value), f"{_FINITE}, that a float can hold")
     floor = np.floor(y)
-    return (floor + (y - floor >= 0.5)).astype(np.int64)
+    nearest: NDArray[np.int64] = (floor + (y - floor >= 0.5)).astype(np.int64)
+    return nearest
 
 
 def saturating_sum(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -82,7 +82,7 @@ def _matrix(matrix: Any, *, longest: float) -> Any:
         checked = matrix.tocsr() if sparse else np.asarray(matrix)
         if checked.dtype.kind not in "fiub":
             raise InvalidParameter("matrix", Undisclosed(matrix), "a matrix of numbers")
-        entries = checked.data if sparse else checked
+        entries: Any = checked.data if sparse else checked
         if as_floats(entries) is None or (not sparse and were_rounded(matrix, entries)):
             raise InvalidParameter("matrix", Undisclosed(matrix), "a matrix that floats can hold")
         checked = checked.astype(np.float64)
