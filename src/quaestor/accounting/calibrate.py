@@ -81,6 +81,8 @@ def largest_count(
         raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
 
     def fits(count: int) -> bool:
+        if delta >= 1.0:
+            return True
         spent = Composition((release * count,), in_advance=in_advance)
         bounds = spent.delta_bounds(epsilon=epsilon)
         if bounds.lower <= delta < bounds.upper:  # at an edge, the inverse decides exactly

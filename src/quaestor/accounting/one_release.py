@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["OneRelease", "Test", "gaussian_curve", "one_release"]
 
 _MARGIN = 1e-9
+_ROUNDING = 1e-15
 _CACHED = 4096
 _TINY = 1e-300
 _SMALL_MU = 1e-3
@@ -66,7 +67,7 @@ class OneRelease(NamedTuple):
     ``curve`` encloses its delta in the worse direction; ``test`` is the test "the loss is at least
     so much" (None where it has no closed form); ``rho`` a bound with which it is concentrated,
     apart from what it tells outright; ``mu`` the Gaussian that it is, if it is one; ``largest`` its
-    largest finite loss.
+    largest finite loss; ``log_overlap`` at least the log of the sum of the roots of P Q.
     """
 
     curve: Callable[[float], Curve]
@@ -74,6 +75,7 @@ class OneRelease(NamedTuple):
     rho: float
     mu: float | None = None
     largest: float = math.inf
+    log_overlap: float = 0.0
 
 
 def delta_of(test: Test, epsilon: float) -> Curve:
@@ -82,7 +84,8 @@ def delta_of(test: Test, epsilon: float) -> Curve:
     least = epsilon + test.log_least
     fall = math.exp(most) * (1 + _MARGIN) if most < 1.0 else math.inf
     saved = math.exp(least) * (1 - _MARGIN) if least < 1.0 else 1.0
-    return max(test.least - fall, 0.0), min(max(test.most - saved, 0.0), 1.0)
+    lower, upper = (test.least - fall) * (1 - _ROUNDING), (test.most - saved) * (1 + _ROUNDING)
+    return max(lower, 0.0), min(max(upper, 0.0), 1.0)
 
 
 @lru_cache(maxsize=_CACHED)
@@ -139,7 +142,7 @@ def _truth(epsilon: float) -> float:
 
 def _rho_of(epsilon: float) -> float:
     """What every release with this largest loss has at most."""
-    return epsilon * math.tanh(epsilon / 2) * (1 + _MARGIN)
+    return epsilon * math.tanh(epsilon / 2) * (1 + _MARGIN) + (5e-324 if epsilon else 0.0)
 
 
 def _response(epsilon: float, *, top: float, told: float = 0.0) -> OneRelease:
@@ -159,7 +162,9 @@ def _response(epsilon: float, *, top: float, told: float = 0.0) -> OneRelease:
             return Test(told, told, -math.inf, -math.inf)
         return Test(min(least, 1.0), min(most, 1.0), log_lie - _MARGIN, log_lie + _MARGIN)
 
-    return OneRelease(curve, test, _rho_of(epsilon), largest=epsilon)
+    overlap = math.log1p(-top * math.expm1(-epsilon / 2) ** 2 * (1 - _MARGIN))
+    overlap += math.log1p(-told) if told < 1.0 else -math.inf
+    return OneRelease(curve, test, _rho_of(epsilon), largest=epsilon, log_overlap=overlap)
 
 
 def _staircase_top(release: Staircase) -> float:
@@ -191,7 +196,10 @@ def _laplace(shift: float) -> OneRelease:
         )
 
     rho = shift * shift / 2 if shift < 0.1 else math.expm1(-shift) + shift
-    return OneRelease(curve, test, rho * (1 + _MARGIN), largest=far)
+    overlap = math.log1p(near / 2) - near / 2 * (1 - 1e-14) + 1e-14 if near > 1e-6 else 0.0
+    overlap = min(overlap, 0.0)
+    rho = rho * (1 + _MARGIN) + 5e-324  # squares underflow
+    return OneRelease(curve, test, rho, largest=far, log_overlap=overlap)
 
 
 def _geometric(scale: float, sensitivity: int) -> OneRelease:
@@ -260,7 +268,8 @@ def _gaussian(mu: float) -> OneRelease:
     if mu == 0.0:
         return OneRelease(lambda _: (0.0, 0.0), None, 0.0, 0.0, 0.0)
     test = None if mu <= _SMALL_MU or math.isinf(mu) else lambda at: _gaussian_test(mu, at)
-    return OneRelease(lambda at: gaussian_curve(mu, at), test, rho, mu)
+    overlap = -mu * mu / 8 * (1 - _MARGIN)
+    return OneRelease(lambda at: gaussian_curve(mu, at), test, rho, mu, log_overlap=overlap)
 
 
 def _discrete_gaussian(sigma: float, shift: int) -> OneRelease:
@@ -283,8 +292,9 @@ def _discrete_gaussian(sigma: float, shift: int) -> OneRelease:
         best = place(at)
         return Test(0.0, 1.0, -math.inf, 0.0) if best is None else from_place(best)
 
-    rho = (shift / sigma) ** 2 / 2 * (1 + _MARGIN)
-    return OneRelease(curve, test, rho)
+    square = (shift / sigma) ** 2
+    overlap = -square / 8 * (1 - _MARGIN)
+    return OneRelease(curve, test, square / 2 * (1 + _MARGIN), log_overlap=overlap)
 
 
 def _range(spread: float) -> OneRelease:
@@ -298,7 +308,8 @@ def _range(spread: float) -> OneRelease:
         high = below * below / -math.expm1(-spread) * (1 + _MARGIN) + 5e-324
         return half.curve(at)[0], min(high, 1.0)
 
-    return OneRelease(curve, half.test, spread * spread / 8 * (1 + _MARGIN) + 5e-324)
+    rho = spread * spread / 8 * (1 + _MARGIN) + 5e-324
+    return OneRelease(curve, half.test, rho, log_overlap=half.log_overlap)
 
 
 def _sampled(inner: Release, rate: float, *, adding: bool) -> OneRelease | None:

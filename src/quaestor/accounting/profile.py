@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Profile", "WorldPair", "least_epsilon", "step_out"]
 
 _ZERO = Bounds.exactly(0.0)
+_MOST_STEPS = 48  # each four times as long as the one before
 
 
 class WorldPair(NamedTuple):
@@ -25,6 +26,9 @@ class WorldPair(NamedTuple):
 
 class Profile(ABC):
     """A curve delta(epsilon), for epsilon >= 0, that bounds both directions of a comparison."""
+
+    knows_small_deltas: bool = False
+    """Whether deltas below 1e-290 are told from 0."""
 
     pairs_suffice: bool = True
     """Whether no comparison that the curve covers tells more than one of ``world_pairs``."""
@@ -108,7 +112,9 @@ def step_out(
             break
         step *= 4
     step = first
-    while (probe := root + step) < min(high, 1e300):
+    for _ in range(_MOST_STEPS):
+        if not (probe := root + step) < min(high, 1e300):
+            break
         if curve(probe).upper <= target.lower:
             high = probe
             break

@@ -3,7 +3,9 @@ r"""A second opinion on every answer, reached in another way; two true intervals
 Beside the answer of a composition stand bounds that share no code with it:
 
 * *below*: what one of its releases reveals alone, in closed form; the Gaussians among them as one;
-  and, of a release that comes k times, the tests "all of them speak" and "some of them speaks";
+  of a release that comes k times, the tests "all of them speak" and "some of them speaks"; and
+  :math:`\delta \ge 1 - e^{\varepsilon/2}\prod\sum\sqrt{PQ}`, as the smaller of two numbers is at
+  most the root of their product;
 * *above*: a single release in closed form; :math:`\delta \le \delta_\infty + e^{\lambda(\lambda+1)
   \rho-\lambda\varepsilon}\lambda^\lambda/(1+\lambda)^{1+\lambda}` with the sum of the rhos of
   concentrated privacy (Chernoff), and :math:`\delta_\infty+\sqrt{\rho/2}` (Pinsker);
@@ -36,6 +38,8 @@ __all__ = ["BlackBoxOpinion", "Corroborated", "SecondOpinion"]
 
 _HEARD = 4  # releases that are asked about one by one: those of which most is known
 _UP = 1 + 1e-12
+_CERTAIN = -45.0  # nats below 1: beyond what a float shows of 1 - delta
+_VANISHING = 1e-290  # deltas that the engine does not tell from 0
 
 
 _NOTHING = CurveEnd()
@@ -56,6 +60,7 @@ class SecondOpinion:
         self._count = 0
         self._rho = 0.0
         self._square = 0.0  # of the mus of the Gaussians
+        self._log_overlap = 0.0
         self._told_ends: Bounds | None = None
 
     @classmethod
@@ -70,7 +75,7 @@ class SecondOpinion:
             for each in releases
         ]
         longer = SecondOpinion(self.end.then(added))
-        rho, square = self._rho, self._square
+        rho, square, overlap = self._rho, self._square, self._log_overlap
         groups = [*self._groups]
         for release, count in added:
             known = one_release(release)
@@ -78,11 +83,12 @@ class SecondOpinion:
                 rho = math.inf
                 continue
             rho += known.rho * count * _UP
+            overlap += known.log_overlap * count * (1 - 1e-12)
             if known.mu is not None:
                 square += known.mu * known.mu * count * (1 - 1e-12)
             groups.append(_Group(known, count))
         longer._count = self._count + sum(count for _, count in added)
-        longer._rho, longer._square = rho, square
+        longer._rho, longer._square, longer._log_overlap = rho, square, overlap
         if len(groups) > _HEARD:
             groups.sort(key=lambda group: group.known.rho * group.times, reverse=True)
         longer._groups = tuple(groups[:_HEARD])
@@ -92,7 +98,25 @@ class SecondOpinion:
         """A lower bound on delta: tests that somebody could make."""
         gaussian = gaussian_curve(math.sqrt(self._square), epsilon)[0] if self._square else 0.0
         tests = (_most_of(group, epsilon) for group in self._groups)
-        return max((gaussian, self._told().lower, *tests))
+        apart = self._log_overlap + epsilon / 2
+        roots = -math.expm1(apart) * (1 - 1e-12) if apart < 0.0 else 0.0
+        return max((gaussian, roots, self._told().lower, *tests))
+
+    def without_composing(self, epsilon: float) -> Bounds | None:
+        """Delta where it is nearly 1, or less than floats can hold well: nobody knows it better."""
+        if self._log_overlap + epsilon / 2 < _CERTAIN:
+            return Bounds(lower=1 - 2.0**-50, upper=1.0)
+        most = self.at_most(epsilon)
+        return Bounds(lower=self._told().lower, upper=most) if most < _VANISHING else None
+
+    def epsilon_without_composing(self, delta: float) -> Bounds | None:
+        """Epsilon where it is 0, or where delta is too close to what is told outright."""
+        if delta >= 1.0 or self.at_most(0.0) <= delta:
+            return Bounds.exactly(0.0)
+        told = self._told()
+        if told.lower > 0.0 and delta <= told.upper * (1 + 4e-16) and self.end.known:
+            return Bounds(lower=0.0, upper=max(self.end.largest(d).upper for d in (0, 1)))
+        return None
 
     def at_most(self, epsilon: float) -> float:
         """An upper bound on delta: one release in closed form, or Chernoff's and Pinsker's."""
@@ -135,7 +159,7 @@ class SecondOpinion:
         """
         if delta >= 1.0:
             return answer
-        largest = self._largest_epsilon(delta)
+        largest = self.largest_epsilon(delta)
         less = math.nextafter(answer.lower, 0.0)
         if (
             (answer.upper < math.inf and self.at_least(answer.upper) > delta)
@@ -149,7 +173,7 @@ class SecondOpinion:
             )
         return answer if answer.upper <= largest else Bounds(lower=answer.lower, upper=largest)
 
-    def _largest_epsilon(self, delta: float) -> float:
+    def largest_epsilon(self, delta: float) -> float:
         """The sum of the largest losses, or Chernoff's epsilon, where what is told fits."""
         if not self.end.known:
             return math.inf
@@ -183,7 +207,7 @@ class BlackBoxOpinion(SecondOpinion):
         super().__init__()
         responses = boxes.responses
         self._largest = responses[0][0] if responses else 0.0
-        self._rho = sum(n * e * math.tanh(e / 2) for e, n in responses) * _UP
+        self._rho = sum(n * (e * math.tanh(e / 2) + 5e-324) for e, n in responses) * _UP
         told = -math.fsum(n * math.log1p(-d) for d, n in boxes.failures if d < 1.0)
         told = 1.0 if boxes.failures and boxes.failures[0][0] == 1.0 else -math.expm1(-told)
         self._told_ends = Bounds(lower=told * (1 - 1e-12), upper=min(told * _UP, 1.0))
@@ -197,7 +221,8 @@ class BlackBoxOpinion(SecondOpinion):
         rest = -math.expm1(epsilon - largest) / (1 + math.exp(-largest))
         return (told + (1 - told) * rest) * (1 - 1e-9)
 
-    def _largest_epsilon(self, delta: float) -> float:
+    def largest_epsilon(self, delta: float) -> float:
+        """The sum of the epsilons."""
         return self._total if self._told().upper < delta else math.inf
 
 
@@ -253,6 +278,8 @@ class Corroborated(Profile):
         """Enclose the curve; exactly at its end, and nowhere against the second opinion."""
         if not isinstance(self.opinion, BlackBoxOpinion):
             at_the_end = self.opinion.end.delta(epsilon)
+            if at_the_end is None and not self.profile.knows_small_deltas:
+                at_the_end = self.opinion.without_composing(epsilon)
             if at_the_end is not None:
                 return at_the_end
         return self.opinion.of_delta(self.profile.delta_bounds(epsilon=epsilon), epsilon)
@@ -261,9 +288,20 @@ class Corroborated(Profile):
         """Enclose the least epsilon; exactly where nothing is left beside what is told."""
         if not isinstance(self.opinion, BlackBoxOpinion):
             at_the_end = self.opinion.end.epsilon(delta)
+            if at_the_end is None:
+                at_the_end = self.opinion.epsilon_without_composing(delta)
             if at_the_end is not None:
                 return at_the_end
-        return self.opinion.of_epsilon(self.profile.epsilon_bounds(delta=delta), delta)
+        return self.opinion.of_epsilon(self._solved(delta), delta)
+
+    def _solved(self, delta: float) -> Bounds:
+        """The profile's epsilon; of a delta that it cannot resolve, what a larger one leaves open."""
+        if delta >= _VANISHING or isinstance(self.opinion, BlackBoxOpinion):
+            return self.profile.epsilon_bounds(delta=delta)
+        if self.profile.knows_small_deltas or self.opinion.largest_epsilon(delta) == math.inf:
+            return self.profile.epsilon_bounds(delta=delta)
+        least = self.profile.epsilon_bounds(delta=_VANISHING).lower
+        return Bounds(lower=least, upper=math.inf)
 
     def supports(self, at_most: int) -> Sequence[float]:
         """Those of the profile."""

@@ -142,8 +142,8 @@ def _corroborate(release: Release, order: float, cost: Fraction) -> None:
     for every A. Here A is "the loss is at least 0".
     """
     known = one_release(release)
-    if known is None or known.test is None:
-        return
+    if known is None or known.test is None or pure_loss(release).delta > 0:
+        return  # what is told outright is no part of the moment
     test = known.test(0.0)
     if test.least <= 0.0 or math.isinf(test.log_most):
         return

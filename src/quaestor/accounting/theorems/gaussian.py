@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GaussianProfile", "is_gaussian"]
 
+_BITS = 4352  # of mu: what cancels for a small one must not be what was rounded
+
 
 def is_gaussian(release: Release) -> bool:
     """Whether a release, maybe a repeated one, is Gaussian noise or as good as it."""
@@ -36,9 +38,11 @@ class GaussianProfile(Profile):
         underflow nor overflow.
     """
 
+    knows_small_deltas = True
+
     def __init__(self, releases: Iterable[Release], *, square: arb = ZERO) -> None:
         """Add the squares up, after those of an earlier history."""
-        with working_precision(256):
+        with working_precision(_BITS):
             for release in releases:
                 single, count = (
                     (release.release, release.count)
