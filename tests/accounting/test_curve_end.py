@@ -110,10 +110,10 @@ def test_a_sample_of_black_boxes_tells_no_more_than_its_share() -> None:
     release = PoissonSampled(release=ApproxDP(epsilon=1.0, delta=1e-3), rate=0.25)
     bounds = compose(release).delta_bounds(epsilon=40.0)
     assert Fraction(1e-3) / 4 in bounds
-    release = SampledWithoutReplacement(
+    replaced = SampledWithoutReplacement(
         release=ApproxDP(epsilon=1.0, delta=1e-3), sample=1, population=4
     )
-    bounds = compose(release).delta_bounds(epsilon=40.0)
+    bounds = compose(replaced).delta_bounds(epsilon=40.0)
     assert Fraction(1e-3) / 4 in bounds
     assert bounds.relative_width <= 1e-13
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import mpmath
 import pytest
@@ -27,6 +27,9 @@ from quaestor import (
 from quaestor.accounting.compose import Composition
 from quaestor.accounting.filters.moments import log_moment_of
 from tests.oracles import pairs
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 def broken(*_: object, **__: object) -> Bounds:

@@ -1,4 +1,4 @@
-"""The second opinion: closed forms against definitions at sixty digits, and faults that it finds."""
+"""The second opinion: closed forms against definitions at sixty digits, and planted faults."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_tests_on_several_copies_never_say_more_than_every_outcome_does(seed: in
     rate = logarithmic(rng, 1e-3, 1)
     box = ApproxDP(epsilon=epsilon, delta=delta)
     cases: list[tuple[Release, pairs.Masses]] = [
-        (box, pairs.response(epsilon, delta)[:3] + pairs.response(epsilon, delta)[4:]),
+        (box, [*pairs.response(epsilon, delta)[:3], pairs.response(epsilon, delta)[4]]),
         (Geometric(scale=0.7, sensitivity=3), pairs.geometric(0.7, 3)),
     ]
     for release, masses in cases:
@@ -288,7 +288,7 @@ def test_everything_that_a_composition_says_is_held_against_the_opinion(
     for ask in (
         lambda: lost.delta(epsilon=1.0),
         lambda: lost.epsilon(delta=1e-6),
-        lambda: lost.advantage(),
+        lost.advantage,
         lambda: lost.tradeoff().false_negative(false_positive=0.1),
         lambda: lost.tradeoff().bayes_error(prior=0.4),
         lambda: lost.tradeoff().posterior(prior=0.4, false_positive=0.1),

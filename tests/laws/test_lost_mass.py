@@ -7,6 +7,7 @@ probability q: the truth is known without any computation.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 from mpmath import mpf
@@ -22,7 +23,7 @@ from quaestor import (
     compose,
     largest_count,
 )
-from quaestor.accounting.filters import basic_filter, default_filter, remaining_count
+from quaestor.accounting.filters import Meter, basic_filter, default_filter, remaining_count
 from quaestor.accounting.filters.moments import log_moment_of
 from tests.oracles import pairs
 
@@ -63,11 +64,8 @@ def test_nothing_of_it_fits_a_small_delta(release: Release, rate: float) -> None
         basic_filter(epsilon=1.0, delta=1e-6),
         default_filter(epsilon=1.0, delta=1e-6),
     ):
-        assert remaining_count(release, lambda some, f=filter_: fits(f, some)) == 0  # type: ignore[misc]
-
-
-def fits(filter_: object, release: Release) -> bool:
-    return filter_.fits({meter: meter.cost([release]) for meter in filter_.meters})  # type: ignore[attr-defined,no-any-return]
+        nothing: dict[Meter, Fraction | None] = dict.fromkeys(filter_.meters, Fraction(0))
+        assert remaining_count(filter_, nothing, release) == 0
 
 
 def test_calibration_finds_noise_as_large_as_the_sensitivity() -> None:

@@ -7,6 +7,7 @@ pieces between all places where a density bends. Nothing here is from the packag
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import mpmath
@@ -115,7 +116,7 @@ def staircase(epsilon: float, gamma: float | None) -> Masses:
         | {1 + k + share for k in range(steps)}
     )
     pieces = []
-    for low, high in zip(bends, bends[1:], strict=False):
+    for low, high in pairwise(bends):
         if high > low:
             middle = (low + high) / 2
             pieces.append(((high - low) * density(middle - 1), (high - low) * density(middle)))

@@ -305,7 +305,7 @@ def _range(spread: float) -> OneRelease:
         if at >= spread:
             return 0.0, 0.0
         below = -math.expm1((at - spread) / 2)
-        high = below * below / -math.expm1(-spread) * (1 + _MARGIN) + 5e-324
+        high = below * (below / -math.expm1(-spread)) * (1 + _MARGIN) + 5e-324
         return half.curve(at)[0], min(high, 1.0)
 
     rho = spread * spread / 8 * (1 + _MARGIN) + 5e-324

@@ -38,6 +38,7 @@ __all__ = ["BlackBoxOpinion", "Corroborated", "SecondOpinion"]
 
 _HEARD = 4  # releases that are asked about one by one: those of which most is known
 _UP = 1 + 1e-12
+_ROOT_HALF = math.sqrt(0.5) * _UP
 _CERTAIN = -45.0  # nats below 1: beyond what a float shows of 1 - delta
 _VANISHING = 1e-290  # deltas that the engine does not tell from 0
 
@@ -122,7 +123,7 @@ class SecondOpinion:
         """An upper bound on delta: one release in closed form, or Chernoff's and Pinsker's."""
         if self._count == 1 and self._groups:
             return self._groups[0].known.curve(epsilon)[1]
-        finite = min(_chernoff(self._rho, epsilon), math.sqrt(self._rho / 2) * _UP)
+        finite = min(_chernoff(self._rho, epsilon), math.sqrt(self._rho) * _ROOT_HALF)
         if finite >= 1.0:
             return 1.0
         return min((finite + self._told().upper) * _UP + 5e-324, 1.0)
@@ -295,7 +296,7 @@ class Corroborated(Profile):
         return self.opinion.of_epsilon(self._solved(delta), delta)
 
     def _solved(self, delta: float) -> Bounds:
-        """The profile's epsilon; of a delta that it cannot resolve, what a larger one leaves open."""
+        """The profile's epsilon; of a delta that it cannot resolve, what a larger one leaves."""
         if delta >= _VANISHING or isinstance(self.opinion, BlackBoxOpinion):
             return self.profile.epsilon_bounds(delta=delta)
         if self.profile.knows_small_deltas or self.opinion.largest_epsilon(delta) == math.inf:

@@ -55,7 +55,11 @@ class Tradeoff:
         return self.false_negative_bounds(false_positive=false_positive).lower
 
     def false_negative_bounds(self, *, false_positive: float) -> Bounds:
-        """Enclose the false negatives of the best test with these false positives."""
+        """Enclose the false negatives of the best test with these false positives.
+
+        Where adding and removing a person differ, these are two regions, and the better test of
+        the two counts. Their convex hull is larger than both: no single test reaches it.
+        """
         alarm = check_real("false_positive", false_positive, low=0.0, high=1.0)
         exact = self.profile.exact_false_negative(alarm)
         return self._searched_false_negative(alarm) if exact is None else exact
@@ -64,7 +68,8 @@ class Tradeoff:
         """The corners of the boundary, from no false positives to no false negatives.
 
         All of them where there are no more than ``at_most``. Otherwise the corners of a polygon
-        cut out by so many supporting lines: it contains the region, and touches it often.
+        cut out by so many supporting lines: it contains the region, and touches it often. Where
+        adding and removing a person differ, it is drawn around the convex hull of both regions.
         """
         corners = self.vertex_bounds(at_most=at_most)
         if corners is not None:
