@@ -103,8 +103,9 @@ class Composition:
         longer.__dict__["_is_of_black_boxes"] = of_black_boxes
         if of_black_boxes and self._profile is self._losses:
             longer.__dict__["_profile"] = longer._losses  # too many different ones for theorems
-        if isinstance(self._profile, GaussianProfile) and all(map(is_gaussian, releases)):
-            longer.__dict__["_profile"] = self._profile.then(releases)
+        known = self.__dict__.get("_profile")
+        if isinstance(known, GaussianProfile) and all(map(is_gaussian, releases)):
+            longer.__dict__["_profile"] = known.then(releases)
         if not isinstance(self._opinion, BlackBoxOpinion):
             longer.__dict__["_opinion"] = self._opinion.then(releases)
         return longer

@@ -249,8 +249,8 @@ def gaussian_curve(mu: float, epsilon: float) -> Curve:
     lost = rise * math.erfc(near / math.sqrt(2)) / 2, rise * math.erfc(far / math.sqrt(2)) / 2
     doubt = 1e-11 * (1 + at * at)
     return (
-        max(least * (1 - doubt) - lost[0] * (1 + doubt), 0.0),
-        max(most * (1 + doubt) - lost[1] * (1 - doubt), 0.0) + 5e-324,
+        max(least * (1 - doubt) - lost[0] * (1 + doubt) - 1e-323, 0.0),
+        max(most * (1 + doubt) - lost[1] * (1 - doubt), 0.0) + 1e-323,
     )
 
 

@@ -38,6 +38,7 @@ __all__ = ["BlackBoxOpinion", "Corroborated", "SecondOpinion"]
 
 _HEARD = 4  # releases that are asked about one by one: those of which most is known
 _UP = 1 + 1e-12
+_LEAST = 4e-323  # what a few operations lose where floats have no more digits
 _ROOT_HALF = math.sqrt(0.5) * _UP
 _CERTAIN = -45.0  # nats below 1: beyond what a float shows of 1 - delta
 _VANISHING = 1e-290  # deltas that the engine does not tell from 0
@@ -101,7 +102,7 @@ class SecondOpinion:
         tests = (_most_of(group, epsilon) for group in self._groups)
         apart = self._log_overlap + epsilon / 2
         roots = -math.expm1(apart) * (1 - 1e-12) if apart < 0.0 else 0.0
-        return max((gaussian, roots, self._told().lower, *tests))
+        return max(max((gaussian, roots, *tests)) - _LEAST, self._told().lower)
 
     def without_composing(self, epsilon: float) -> Bounds | None:
         """Delta where it is nearly 1, or less than floats can hold well: nobody knows it better."""
@@ -122,11 +123,11 @@ class SecondOpinion:
     def at_most(self, epsilon: float) -> float:
         """An upper bound on delta: one release in closed form, or Chernoff's and Pinsker's."""
         if self._count == 1 and self._groups:
-            return self._groups[0].known.curve(epsilon)[1]
+            return min(self._groups[0].known.curve(epsilon)[1] + _LEAST, 1.0)
         finite = min(_chernoff(self._rho, epsilon), math.sqrt(self._rho) * _ROOT_HALF)
         if finite >= 1.0:
             return 1.0
-        return min((finite + self._told().upper) * _UP + 5e-324, 1.0)
+        return min((finite + self._told().upper) * _UP + _LEAST, 1.0)
 
     def _told(self) -> Bounds:
         """Enclose the probability that everything is told outright, in the worse direction."""
@@ -140,6 +141,7 @@ class SecondOpinion:
         """What the answer and this opinion say together about delta at ``epsilon``."""
         if self._count == 1 and self._groups:
             lower, upper = self._groups[0].known.curve(epsilon)
+            lower, upper = lower - _LEAST, min(upper + _LEAST, 1.0)
         else:
             lower, upper = self.at_least(epsilon), self.at_most(epsilon)
         if lower <= answer.lower and answer.upper <= upper:
@@ -220,7 +222,7 @@ class BlackBoxOpinion(SecondOpinion):
         if epsilon >= largest:
             return told
         rest = -math.expm1(epsilon - largest) / (1 + math.exp(-largest))
-        return (told + (1 - told) * rest) * (1 - 1e-9)
+        return max((told + (1 - told) * rest) * (1 - 1e-9) - _LEAST, 0.0)
 
     def largest_epsilon(self, delta: float) -> float:
         """The sum of the epsilons."""
