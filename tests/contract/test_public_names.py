@@ -1,6 +1,7 @@
 """What ``import quaestor`` promises: its names, their words, its errors, and its lightness."""
 
 import inspect
+import math
 import pickle
 import re
 import subprocess
@@ -22,6 +23,7 @@ from quaestor.errors import (
     ClockWentBack,
     ContradictoryFacts,
     EngineFailed,
+    InconsistentAnswers,
     InvalidCatalog,
     InvalidExpression,
     InvalidHistory,
@@ -57,6 +59,7 @@ EXAMPLES: list[QuaestorError] = [
     ContradictoryFacts("All(ExactlyOne(), AtMost(0))"),
     InvalidPlan("fact 1", "m must be a whole number"),
     InvalidHistory(file="events.txt", line=2, problem="column 1: unknown release"),
+    InconsistentAnswers("delta at epsilon = 1.0", first=(0.0, 1e-9), second=(0.1, math.inf)),
     InvalidCatalog(file="quaestor.toml", line=3, problem="no rows", remedy="write  rows = 20"),
     UnreadableTable(place="visits.parquet", problem="no such file", remedy="correct the name"),
     MissingAddress("CLINIC_DATABASE"),

@@ -10,6 +10,8 @@ from quaestor.accounting.profile import Profile
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from quaestor.accounting.profile import WorldPair
+
 __all__ = ["Best"]
 
 
@@ -31,6 +33,12 @@ class Best(Profile):
     def supports(self, at_most: int) -> Sequence[float]:
         """Those of the first bracket."""
         return self._brackets[0].supports(at_most)
+
+    pairs_suffice = False
+
+    def world_pairs(self) -> tuple[WorldPair, ...]:
+        """Those of the first bracket; the others' lower ends are of many mechanisms."""
+        return self._brackets[0].world_pairs()
 
     def _ask(self, question: Callable[[Profile], Bounds]) -> Bounds:
         brackets = [question(profile) for profile in self._brackets]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.bounds import Bounds
@@ -43,16 +44,22 @@ def calibrate(
 def calibrate_bounds(
     build: Callable[[float], Release | Composition], *, epsilon: float, delta: float
 ) -> Bounds:
-    """Enclose the best parameter value: one end fits for certain, the other one does not."""
+    """Enclose the best parameter value: one end fits for certain, the other one does not.
+
+    Or it is the end of the parameter's own range.
+    """
     fits, fails = _search(build, epsilon=epsilon, delta=delta)
-    cost = _cost(build, epsilon)
+    cost = _Cost(build, epsilon)
     step = abs(fails - fits)
-    while not cost(fails).lower > delta:  # the intervals overlap the target: step further out
+    while True:  # while the intervals overlap the target, step further out
+        bounds = cost(fails)
+        if bounds is None or bounds.lower > delta:
+            break
         step *= 2
         fails = fits + step if fails > fits else fits - step
         if not _SMALLEST <= fails <= _LARGEST:
             break
-    return Bounds(lower=min(fits, fails), upper=max(fits, fails))
+    return Bounds(lower=max(min(fits, fails), 0.0), upper=max(fits, fails))
 
 
 def largest_count(
@@ -74,6 +81,8 @@ def largest_count(
         raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
 
     def fits(count: int) -> bool:
+        if delta >= 1.0:
+            return True
         spent = Composition((release * count,), in_advance=in_advance)
         bounds = spent.delta_bounds(epsilon=epsilon)
         if bounds.lower <= delta < bounds.upper:  # at an edge, the inverse decides exactly
@@ -101,15 +110,43 @@ def _checked_target(epsilon: float, delta: float) -> tuple[float, float]:
     )
 
 
-def _cost(
-    build: Callable[[float], Release | Composition], epsilon: float
-) -> Callable[[float], Bounds]:
-    def cost(value: float) -> Bounds:
-        built = build(value)
-        composition = built if isinstance(built, Composition) else compose(built)
-        return composition.delta_bounds(epsilon=epsilon)
+class _Cost:
+    """The certified delta of a value; None for a value outside the parameter's own range.
 
-    return cost
+    What is outside is said by the description, when it is built or when its loss is asked for. Any
+    other error is a fault, or the caller's, and goes through.
+    """
+
+    def __init__(self, build: Callable[[float], Release | Composition], epsilon: float) -> None:
+        self._build, self._epsilon = build, epsilon
+        self.refusal: InvalidParameter | None = None  # the last one
+
+    def __call__(self, value: float) -> Bounds | None:
+        try:
+            built = self._build(value)
+        except InvalidExpression:
+            raise
+        except InvalidParameter as refusal:
+            self.refusal = refusal
+            return None
+        composition = built if isinstance(built, Composition) else compose(built)
+        try:
+            return composition.delta_bounds(epsilon=self._epsilon)
+        except InvalidParameter as refusal:
+            if refusal.field not in _parameters(composition.releases):
+                raise
+            self.refusal = refusal
+            return None
+
+
+def _parameters(releases: tuple[Release, ...]) -> set[str]:
+    """The names of everything that a value could have been put in for."""
+    names: set[str] = set()
+    for release in releases:
+        values = {each.name: getattr(release, each.name) for each in fields(release)}  # type: ignore[arg-type]
+        names |= values.keys()
+        names |= _parameters(tuple(v for v in values.values() if isinstance(v, Release)))
+    return names
 
 
 def _search(
@@ -117,29 +154,21 @@ def _search(
 ) -> tuple[float, float]:
     """A value that fits and one next to it that does not."""
     epsilon, delta = _checked_target(epsilon, delta)
-    cost = _cost(build, epsilon)
-
-    refusals: list[InvalidParameter] = []
+    cost = _Cost(build, epsilon)
 
     def fits(value: float) -> bool | None:
-        try:
-            return cost(value).upper <= delta
-        except InvalidExpression:
-            raise
-        except InvalidParameter as refusal:
-            refusals.append(refusal)
-            return None  # outside the parameter's own range
+        bounds = cost(value)
+        return None if bounds is None else bounds.upper <= delta
 
-    fitting, failing = _first_of_each(fits, refusals)
-    return _narrowed(fitting, failing, lambda value: _excess(cost, value, delta))
+    fitting, failing = _first_of_each(fits, cost)
+    return _narrowed(fitting, failing, lambda value: _excess(cost(value), delta))
 
 
-def _excess(cost: Callable[[float], Bounds], value: float, delta: float) -> float:
+def _excess(bounds: Bounds | None, delta: float) -> float:
     """By how many nats the certified delta passes the target: at most 0 where it fits."""
-    try:
-        upper = cost(value).upper
-    except InvalidParameter:
+    if bounds is None:
         return 1.0
+    upper = bounds.upper
     if upper <= delta:
         return math.log(max(upper, 1e-300)) - math.log(max(delta, 1e-300)) if delta else 0.0
     return max(math.log(upper) - math.log(max(delta, 1e-300)), 1e-300)
@@ -186,9 +215,7 @@ def _narrowed(
     return (value if excess(value) <= 0.0 else fitting), math.exp(bad)
 
 
-def _first_of_each(
-    fits: Callable[[float], bool | None], refusals: list[InvalidParameter]
-) -> tuple[float, float]:
+def _first_of_each(fits: Callable[[float], bool | None], cost: _Cost) -> tuple[float, float]:
     """Walk out from 1 in both directions until one value fits and one fails."""
     answers: dict[bool, float] = {}
     for step in range(100):
@@ -200,9 +227,9 @@ def _first_of_each(
                 answers[answer] = value
             if len(answers) == 2:
                 return answers[True], answers[False]
-    if not answers:
-        raise refusals[-1]
-    if True in answers and refusals:  # everything in range fits, up to its end
+    if not answers and cost.refusal is not None:
+        raise cost.refusal
+    if True in answers and cost.refusal is not None:  # everything in range fits, up to its end
         return answers[True], _first_refused(fits, answers[True])
     if True in answers:
         raise TargetOutOfReach("the target is met by every value: it does not limit the parameter")

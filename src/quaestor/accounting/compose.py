@@ -9,6 +9,11 @@ from quaestor.accounting.black_boxes import BlackBoxes
 from quaestor.accounting.explain import Explanation, explain
 from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
 from quaestor.accounting.releases.base import check_real
+from quaestor.accounting.second_opinion import (
+    BlackBoxOpinion,
+    Corroborated,
+    SecondOpinion,
+)
 from quaestor.accounting.theorems import (
     best_of_ranges,
     exact_heterogeneous,
@@ -16,6 +21,7 @@ from quaestor.accounting.theorems import (
     privacy_loss,
 )
 from quaestor.accounting.theorems.bounded_range import has_range
+from quaestor.accounting.theorems.gaussian import GaussianProfile, is_gaussian
 from quaestor.accounting.tradeoff import Tradeoff
 from quaestor.errors import InvalidParameter
 
@@ -97,7 +103,18 @@ class Composition:
         longer.__dict__["_is_of_black_boxes"] = of_black_boxes
         if of_black_boxes and self._profile is self._losses:
             longer.__dict__["_profile"] = longer._losses  # too many different ones for theorems
+        known = self.__dict__.get("_profile")
+        if isinstance(known, GaussianProfile) and all(map(is_gaussian, releases)):
+            longer.__dict__["_profile"] = known.then(releases)
+        if not isinstance(self._opinion, BlackBoxOpinion):
+            longer.__dict__["_opinion"] = self._opinion.then(releases)
         return longer
+
+    @cached_property
+    def _opinion(self) -> SecondOpinion:
+        if self._is_of_black_boxes and self._profile is not self.__dict__.get("_losses"):
+            return BlackBoxOpinion(self._boxes)
+        return SecondOpinion.of(self.releases)
 
     @cached_property
     def _is_of_black_boxes(self) -> bool:
@@ -120,7 +137,8 @@ class Composition:
         if self._has_ranges:
             return best_of_ranges(self.releases, losses=self._losses, in_advance=self.in_advance)
         if not self._is_of_black_boxes:
-            return self._losses
+            gaussian = all(map(is_gaussian, self.releases))
+            return GaussianProfile(self.releases) if gaussian else self._losses
         if len(self._boxes.responses) <= 1:
             return optimal_homogeneous(self.releases)
         return exact_heterogeneous(self._boxes) or self._losses
@@ -150,6 +168,10 @@ class Composition:
         return self._within(width).delta_bounds(epsilon=_checked_epsilon(epsilon))
 
     def _within(self, width: float | None) -> Profile:
+        """The curve, held against a second opinion."""
+        return Corroborated(self._narrowed(width), self._opinion)
+
+    def _narrowed(self, width: float | None) -> Profile:
         if width is None:
             return self._profile
         narrow = check_real("width", width, low=_LEAST_WIDTH, high=1.0)
@@ -162,7 +184,7 @@ class Composition:
 
     def tradeoff(self) -> Tradeoff:
         """The privacy region: what any attacker's test can reach."""
-        return Tradeoff(self._profile)
+        return Tradeoff(self._within(None))
 
     def advantage(self) -> Bounds:
         """Enclose the best attack advantage (the total variation distance)."""

@@ -4,20 +4,42 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.accounting.bounds import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Profile", "least_epsilon", "step_out"]
+__all__ = ["Profile", "WorldPair", "least_epsilon", "step_out"]
 
 _ZERO = Bounds.exactly(0.0)
+_MOST_STEPS = 48  # each four times as long as the one before
+
+
+class WorldPair(NamedTuple):
+    """The curves of two worlds: the one over the other, and the other over the one."""
+
+    over: Profile
+    under: Profile
 
 
 class Profile(ABC):
     """A curve delta(epsilon), for epsilon >= 0, that bounds both directions of a comparison."""
+
+    knows_small_deltas: bool = False
+    """Whether deltas below 1e-290 are told from 0."""
+
+    pairs_suffice: bool = True
+    """Whether no comparison that the curve covers tells more than one of ``world_pairs``."""
+
+    def world_pairs(self) -> tuple[WorldPair, ...]:
+        """Pairs of worlds that really occur, seen from the false alarms of a test.
+
+        The curve of a maximum is no pair's own: its conjugate is the convex hull of several
+        regions, which no single test reaches. So the pairs are named one by one.
+        """
+        return (WorldPair(self, self),)
 
     @abstractmethod
     def delta_bounds(self, *, epsilon: float) -> Bounds:
@@ -90,7 +112,9 @@ def step_out(
             break
         step *= 4
     step = first
-    while (probe := root + step) < min(high, 1e300):
+    for _ in range(_MOST_STEPS):
+        if not (probe := root + step) < min(high, 1e300):
+            break
         if curve(probe).upper <= target.lower:
             high = probe
             break

@@ -17,6 +17,7 @@ from flint import arb
 
 from quaestor.accounting.balls import ball_of, outward, working_precision
 from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.profile import WorldPair
 from quaestor.accounting.releases.base import check_real
 
 if TYPE_CHECKING:
@@ -54,7 +55,11 @@ class Tradeoff:
         return self.false_negative_bounds(false_positive=false_positive).lower
 
     def false_negative_bounds(self, *, false_positive: float) -> Bounds:
-        """Enclose the false negatives of the best test with these false positives."""
+        """Enclose the false negatives of the best test with these false positives.
+
+        Where adding and removing a person differ, these are two regions, and the better test of
+        the two counts. Their convex hull is larger than both: no single test reaches it.
+        """
         alarm = check_real("false_positive", false_positive, low=0.0, high=1.0)
         exact = self.profile.exact_false_negative(alarm)
         return self._searched_false_negative(alarm) if exact is None else exact
@@ -63,7 +68,8 @@ class Tradeoff:
         """The corners of the boundary, from no false positives to no false negatives.
 
         All of them where there are no more than ``at_most``. Otherwise the corners of a polygon
-        cut out by so many supporting lines: it contains the region, and touches it often.
+        cut out by so many supporting lines: it contains the region, and touches it often. Where
+        adding and removing a person differ, it is drawn around the convex hull of both regions.
         """
         corners = self.vertex_bounds(at_most=at_most)
         if corners is not None:
@@ -130,42 +136,16 @@ class Tradeoff:
         largest = self.profile.epsilon_bounds(delta=0.0)
         return None if math.isinf(largest.upper) else ball_of(largest).exp()
 
-    def _line(self, epsilon: float, alarm: float) -> Bounds:
-        """Enclose 1 - delta(epsilon) - e^epsilon a, for epsilon of either sign."""
-        delta = ball_of(self.profile.delta_bounds(epsilon=abs(epsilon)))
-        with working_precision(128):
-            if epsilon < 0:
-                return outward(arb(epsilon).exp() * (1 - delta - alarm))
-            return outward(1 - delta - arb(epsilon).exp() * alarm)
-
     def _searched_false_negative(self, alarm: float) -> Bounds:
-        """Maximise over the supporting lines, which are concave in x = e^epsilon.
-
-        Every line is a lower bound. Between two neighbours of the best trial, a concave function
-        stays below the lines through the trials further out; where those meet is an upper bound.
-        """
-        never_certain = outward(1 - ball_of(self.profile.delta_bounds(epsilon=math.inf)))
-        if alarm == 0.0:
-            return never_certain.clipped(0.0, 1.0)
-        if alarm >= never_certain.upper:  # the mirror image of the same corner
-            return Bounds.exactly(0.0)
+        """The best test of any pair of worlds; if not all are known, no lower than the hull."""
         reach = min(self.profile.supports(_TRIALS)[-1], 600.0) * 1.25 + 1e-6
-        low, high = -reach, reach
-        best = Bounds(lower=0.0, upper=math.nextafter(1.0 - alarm, 1.0))
-        for _ in range(_ZOOMS):
-            gap = (high - low) / (_TRIALS - 1)
-            trials = [low + i * gap for i in range(_TRIALS)]
-            lines = [self._line(trial, alarm) for trial in trials]
-            top = max(range(_TRIALS), key=lambda i: lines[i].lower)
-            ceiling = _ceiling(trials, lines, top)
-            best = Bounds(
-                lower=max(best.lower, lines[top].lower),
-                upper=max(min(best.upper, ceiling), best.lower, lines[top].lower),
-            )
-            if best.width <= 1e-12 or gap < 1e-13 * reach:
-                break
-            low, high = trials[max(top - 2, 0)], trials[min(top + 2, _TRIALS - 1)]
-        return best
+        whole = WorldPair(self.profile, self.profile)
+        nothing = Bounds(lower=0.0, upper=math.nextafter(1.0 - alarm, 1.0))  # a test that guesses
+        found = [_false_negative(pair, alarm, reach) for pair in self.profile.world_pairs()]
+        upper = min((bounds.upper for bounds in found), default=nothing.upper)
+        if self.profile.pairs_suffice:
+            return Bounds(lower=min(bounds.lower for bounds in found), upper=upper)
+        return Bounds(lower=min(_false_negative(whole, alarm, reach).lower, upper), upper=upper)
 
     def _outer_polygon(self, supports: Sequence[float]) -> tuple[Vertex, ...]:
         """Intersect supporting lines, steepest first, down to the diagonal; then mirror."""
@@ -186,6 +166,49 @@ class Tradeoff:
         half = [(x, y) for x, y in half if y > middle]
         path = [*half, (middle, middle), *((y, x) for x, y in reversed(half))]
         return tuple(Vertex(x * (1 - 1e-15), y * (1 - 1e-15)) for x, y in path)
+
+
+def _line(pair: WorldPair, epsilon: float, alarm: float) -> Bounds:
+    """Enclose the supporting line 1 - delta(epsilon) - e^epsilon a, for epsilon of either sign."""
+    curve = pair.over if epsilon >= 0.0 else pair.under
+    delta = ball_of(curve.delta_bounds(epsilon=abs(epsilon)))
+    with working_precision(128):
+        if epsilon < 0:
+            return outward(arb(epsilon).exp() * (1 - delta - alarm))
+        return outward(1 - delta - arb(epsilon).exp() * alarm)
+
+
+def _never_certain(curve: Profile) -> Bounds:
+    with working_precision(128):
+        return outward(1 - ball_of(curve.delta_bounds(epsilon=math.inf))).clipped(0.0, 1.0)
+
+
+def _false_negative(pair: WorldPair, alarm: float, reach: float) -> Bounds:
+    """Maximise over the supporting lines of one pair, which are concave in x = e^epsilon.
+
+    Every line is a lower bound. Between two neighbours of the best trial, a concave function
+    stays below the lines through the trials further out; where those meet is an upper bound.
+    """
+    if alarm == 0.0:
+        return _never_certain(pair.over)
+    if alarm >= _never_certain(pair.under).upper:  # the mirror image of the same corner
+        return Bounds.exactly(0.0)
+    low, high = -reach, reach
+    best = Bounds(lower=0.0, upper=math.nextafter(1.0 - alarm, 1.0))
+    for _ in range(_ZOOMS):
+        gap = (high - low) / (_TRIALS - 1)
+        trials = [low + i * gap for i in range(_TRIALS)]
+        lines = [_line(pair, trial, alarm) for trial in trials]
+        top = max(range(_TRIALS), key=lambda i: lines[i].lower)
+        ceiling = _ceiling(trials, lines, top)
+        best = Bounds(
+            lower=max(best.lower, lines[top].lower),
+            upper=max(min(best.upper, ceiling), best.lower, lines[top].lower),
+        )
+        if best.width <= 1e-12 or gap < 1e-13 * reach:
+            break
+        low, high = trials[max(top - 2, 0)], trials[min(top + 2, _TRIALS - 1)]
+    return best
 
 
 class _Line(NamedTuple):

@@ -19,6 +19,7 @@
     │   └── UnknownAnalyst        an analyst without a quota, where quotas are declared
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
+    ├── InconsistentAnswers       two ways to compute one number exclude each other: a bug, reported
     ├── BudgetExceeded            a charge that does not fit; nothing was charged
     │   └── AccountOverdrawn      the account's promise is not kept by today's prices
     ├── AccountClosed             the account takes no further charges
@@ -37,6 +38,7 @@ what to do next.
 from __future__ import annotations
 
 from quaestor.errors.base import (
+    InconsistentAnswers,
     InvalidExpression,
     InvalidParameter,
     MissingExtra,
@@ -81,6 +83,7 @@ __all__ = [
     "ClockWentBack",
     "ContradictoryFacts",
     "EngineFailed",
+    "InconsistentAnswers",
     "InvalidCatalog",
     "InvalidExpression",
     "InvalidHistory",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
+    "InconsistentAnswers",
     "InvalidExpression",
     "InvalidParameter",
     "MissingExtra",
@@ -110,6 +111,28 @@ class TargetOutOfReach(QuaestorError):
     """No value of the free parameter meets the target."""
 
     code = "target_out_of_reach"
+
+
+class InconsistentAnswers(QuaestorError):
+    """Two certified answers to one question exclude each other: one is wrong, and neither is given.
+
+    A fault of Quaestor's own; nothing is wrong with what was asked.
+    """
+
+    code = "inconsistent_answers"
+
+    def __init__(
+        self, question: str, *, first: tuple[float, float], second: tuple[float, float]
+    ) -> None:
+        super().__init__(
+            f"two ways to compute {question} exclude each other: [{first[0]!r}, {first[1]!r}] and "
+            f"[{second[0]!r}, {second[1]!r}]; this is a bug in Quaestor, please report it"
+        )
+        self.question, self.first, self.second = question, first, second
+
+    def fields(self) -> dict[str, Any]:
+        """The question and both answers, as text, for infinities are no JSON."""
+        return {"question": self.question, "first": str(self.first), "second": str(self.second)}
 
 
 class MissingExtra(QuaestorError, ImportError):

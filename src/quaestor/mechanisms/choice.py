@@ -15,7 +15,7 @@ import numpy as np
 
 from quaestor.accounting.balls import ZERO, rational
 from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.grid import held_by_floats
+from quaestor.mechanisms.grid import as_floats, were_rounded
 from quaestor.mechanisms.inversion import exactly, happens
 from quaestor.mechanisms.randomness import WORD, word
 from quaestor.mechanisms.undisclosed import Undisclosed
@@ -40,9 +40,8 @@ def check_scores(value: Any) -> NDArray[np.float64]:
         raise InvalidParameter("scores", Undisclosed(value), _SCORES) from None
     if given.ndim != 1 or not given.size or given.dtype.kind not in "iuf":
         raise InvalidParameter("scores", Undisclosed(value), _SCORES)
-    scores = given.astype(np.float64)
-    exact = given.dtype.kind == "f" or held_by_floats(given)
-    if not exact or not np.all(np.isfinite(scores)):
+    scores = as_floats(given)
+    if scores is None or were_rounded(value, given) or not np.all(np.isfinite(scores)):
         raise InvalidParameter("scores", Undisclosed(value), _SCORES)
     return scores
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from quaestor.accounting.releases.base import check_count
 from quaestor.errors import InvalidParameter
+from quaestor.mechanisms.grid import as_floats, were_rounded
 from quaestor.mechanisms.undisclosed import Undisclosed
 
 if TYPE_CHECKING:
@@ -77,9 +78,12 @@ def _numbers(values: Any, graph: Any) -> NDArray[np.float64]:
         given = np.asarray(values)
         if given.dtype.kind not in "fiub":
             raise InvalidParameter("graph", Undisclosed(graph), _FORMS)
-        return given.astype(np.float64)
+        floats = as_floats(given)
     except (TypeError, ValueError):
         raise InvalidParameter("graph", Undisclosed(graph), _FORMS) from None
+    if floats is None or were_rounded(values, given):
+        raise InvalidParameter("graph", Undisclosed(graph), "weights that floats can hold")
+    return floats
 
 
 def _check_weights(weights: NDArray[np.float64], graph: Any) -> None:

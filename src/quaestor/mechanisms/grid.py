@@ -24,14 +24,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "as_floats",
     "check_granularity",
     "finest_grid",
     "held_by_floats",
     "is_scalar",
+    "is_wide",
     "on_grid",
     "saturating_sum",
     "steps_across",
     "values_on_grid",
+    "were_rounded",
     "whole",
     "wholes",
 ]
@@ -92,6 +95,9 @@ def on_grid(value: Any, granularity: float) -> int:
 def values_on_grid(value: Any, granularity: float) -> NDArray[np.int64]:
     """The nearest multiples, counted in steps.
 
+    Floats of any width keep all of their digits: rounding a wider one to 64 bits first would move
+    two values one sensitivity apart to multiples one step further apart than is accounted.
+
     ``y`` below is exact, and so are its floor and, where it counts, the difference of the two: a
     float of 2^52 or more is whole, and a smaller one differs from its floor by less than 1, in
     digits that a float can hold unless the difference rounds to 1 from just below.
@@ -99,14 +105,16 @@ def values_on_grid(value: Any, granularity: float) -> NDArray[np.int64]:
     array = _array(value, _FINITE)
     if array.dtype.kind not in "iuf":
         raise InvalidParameter("value", Undisclosed(value), _FINITE)
-    with np.errstate(over="ignore"):
-        y = array.astype(np.float64) / granularity
+    floats: NDArray[Any] = array.astype(np.longdouble if is_wide(array) else np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        y = floats / floats.dtype.type(granularity)
     if array.size and not np.all(np.abs(y) < _LARGEST):  # false for NaN, too
         raise InvalidParameter("value", Undisclosed(value), _FINITE)
     if array.dtype.kind in "iu" and array.size and not held_by_floats(array):
         raise InvalidParameter("value", Undisclosed(value), f"{_FINITE}, that a float can hold")
     floor = np.floor(y)
-    return (floor + (y - floor >= 0.5)).astype(np.int64)
+    nearest: NDArray[np.int64] = (floor + (y - floor >= 0.5)).astype(np.int64)
+    return nearest
 
 
 def saturating_sum(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -123,15 +131,36 @@ def saturating_sum(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArr
     return np.where(wrapped, ends, sums)
 
 
+def is_wide(array: NDArray[Any]) -> bool:
+    """Whether these are floats of more digits than Python's."""
+    return array.dtype.kind == "f" and array.dtype.itemsize > 8
+
+
+def as_floats(array: NDArray[Any]) -> NDArray[np.float64] | None:
+    """The same numbers as floats of 64 bits; None if one of them would be rounded."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        floats = array.astype(np.float64)
+    if array.dtype.kind in "iu" and array.size and not held_by_floats(array):
+        return None
+    if is_wide(array) and not np.array_equal(floats.astype(array.dtype), array, equal_nan=True):
+        return None
+    return floats
+
+
 def held_by_floats(numbers: NDArray[Any]) -> bool:
     """Whether all of some whole numbers are within 2^53."""
     return -(2**53) <= int(numbers.min()) <= int(numbers.max()) <= 2**53
 
 
 def _fraction(value: Any) -> Fraction:
-    """A number as it is; other libraries' floats if they are no wider than Python's."""
+    """A number as it is, of whatever kind."""
     try:
-        exact = Fraction(value if isinstance(value, Integral | Fraction) else float(value))
+        if isinstance(value, Integral):
+            return Fraction(int(value))
+        if hasattr(value, "as_integer_ratio"):
+            numerator, denominator = value.as_integer_ratio()
+            return Fraction(int(numerator), int(denominator))
+        exact = Fraction(float(value))
     except (TypeError, ValueError, OverflowError):  # NaN and infinities are among these
         raise InvalidParameter("value", Undisclosed(value), _FINITE) from None
     if exact != value:
@@ -140,10 +169,23 @@ def _fraction(value: Any) -> Fraction:
 
 
 def _array(value: Any, valid: str) -> NDArray[Any]:
+    if isinstance(value, np.ma.MaskedArray):
+        raise InvalidParameter("value", Undisclosed(value), f"{valid}, without a mask")
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidParameter("value", Undisclosed(value), valid) from None
-    if array.ndim == 0:
+    if array.ndim == 0 or were_rounded(value, array):
         raise InvalidParameter("value", Undisclosed(value), valid)
     return array
+
+
+def were_rounded(value: Any, array: NDArray[Any]) -> bool:
+    """Whether whole numbers beyond 2^53 in a list became floats because of others beside them."""
+    if isinstance(value, np.ndarray) or array.dtype.kind != "f" or not array.size:
+        return False
+    with np.errstate(invalid="ignore"):
+        if not bool(np.any(np.abs(array) >= 2.0**53)):
+            return False
+    listed = np.array(value, dtype=object).ravel()
+    return any(isinstance(each, Integral) and abs(int(each)) > 2**53 for each in listed)

@@ -11,6 +11,7 @@ import numpy as np
 from quaestor.accounting import releases
 from quaestor.accounting.sketching import check_probability
 from quaestor.errors import InvalidParameter
+from quaestor.mechanisms.grid import as_floats, were_rounded
 from quaestor.mechanisms.normals import standard_normals
 from quaestor.mechanisms.sketch import Sketch, SketchAnswer, answered, grid_of
 from quaestor.mechanisms.undisclosed import Undisclosed
@@ -81,6 +82,9 @@ def _matrix(matrix: Any, *, longest: float) -> Any:
         checked = matrix.tocsr() if sparse else np.asarray(matrix)
         if checked.dtype.kind not in "fiub":
             raise InvalidParameter("matrix", Undisclosed(matrix), "a matrix of numbers")
+        entries: Any = checked.data if sparse else checked
+        if as_floats(entries) is None or (not sparse and were_rounded(matrix, entries)):
+            raise InvalidParameter("matrix", Undisclosed(matrix), "a matrix that floats can hold")
         checked = checked.astype(np.float64)
     except (TypeError, ValueError) as error:
         if isinstance(error, InvalidParameter):

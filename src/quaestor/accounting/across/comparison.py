@@ -143,7 +143,7 @@ def _turned_profile(
         orders.append(LossProfile([*plain, *laws]))
     single = [*(_counted(release)[0] for release in releases), *(r for r, _, _ in turned)]
     bracketed = any(release.bracketed for release in single)
-    return Maximum(attained=() if bracketed else orders, upper=orders)
+    return Maximum(attained=() if bracketed else orders, upper=orders, turned=True)
 
 
 def _counted(release: Release) -> tuple[Release, int]:

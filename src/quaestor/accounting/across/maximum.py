@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.profile import Profile
+from quaestor.accounting.profile import Profile, WorldPair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,19 +35,38 @@ class LeastUpper(Profile):
         """Those of the first curve."""
         return self.curves[0].supports(at_most)
 
+    pairs_suffice = False
+
+    def world_pairs(self) -> tuple[WorldPair, ...]:
+        """None: nothing is known to occur."""
+        return ()
+
 
 class Maximum(Profile):
     """The largest of some curves at every point.
 
     ``attained`` are curves of comparisons that really occur: the maximum is at least these. Each
     comparison that occurs lies below one of ``upper``: the maximum is at most these. Where both
-    are the same, the answer is exact.
+    are the same, the answer is exact. ``turned`` says that there are two, which are one pair of
+    worlds seen from either side.
     """
 
-    def __init__(self, *, attained: Sequence[Profile], upper: Sequence[Profile]) -> None:
+    def __init__(
+        self, *, attained: Sequence[Profile], upper: Sequence[Profile], turned: bool = False
+    ) -> None:
         """Keep the curves; there may be none, if nothing can be told apart."""
-        self.attained, self.upper = tuple(attained), tuple(upper)
+        self.attained, self.upper, self.turned = tuple(attained), tuple(upper), turned
         self._same = self.attained == self.upper
+        self.pairs_suffice = self._same and all(each.pairs_suffice for each in self.attained)
+
+    def world_pairs(self) -> tuple[WorldPair, ...]:
+        """Those of the comparisons that occur."""
+        if self.turned and len(self.attained) == 2:
+            one, other = self.attained
+            return WorldPair(one, other), WorldPair(other, one)
+        if self._same and not self.upper:  # nothing differs
+            return (WorldPair(self, self),)
+        return tuple(pair for each in self.attained for pair in each.world_pairs())
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the largest delta."""

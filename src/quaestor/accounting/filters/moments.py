@@ -18,6 +18,7 @@ from quaestor.accounting.filters.conversion import room
 from quaestor.accounting.filters.meter import Meter
 from quaestor.accounting.filters.pure import CACHED, pure_loss
 from quaestor.accounting.filters.rounding import at_least, ball_at_least, ball_at_most
+from quaestor.accounting.one_release import one_release
 from quaestor.accounting.releases import (
     ApproxDP,
     BoundedRange,
@@ -25,12 +26,16 @@ from quaestor.accounting.releases import (
     ExponentialMechanism,
     Gaussian,
     GaussianDP,
+    Geometric,
+    Laplace,
     PureDP,
+    RandomizedResponse,
+    Staircase,
     ZeroConcentratedDP,
 )
 from quaestor.accounting.releases.base import check_real
 from quaestor.accounting.theorems.bounded_range import log_moment
-from quaestor.errors import InvalidParameter
+from quaestor.errors import InconsistentAnswers, InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MomentMeter",
-    "by_epsilon",
     "check_order",
     "log_moment_of",
     "moment_filter",
@@ -70,10 +74,12 @@ def log_moment_of(release: Release, order: float) -> Fraction | None:
             cost = log_moment(order=order, epsilon=release.range_epsilon)
             return Fraction(cost) if math.isfinite(cost) else None
         case PureDP() | ApproxDP():
-            return by_epsilon(release, order)
+            return _of_epsilon(release, order)
+        case Geometric() | Laplace() | RandomizedResponse() | Staircase():
+            return ball_at_least(lambda _: _closed_form(release, arb(order)))
         case _:
             return _least(
-                _of_law(release, order), by_epsilon(release, order), _of_rho(release, order)
+                _of_law(release, order), _of_epsilon(release, order), _of_rho(release, order)
             )
 
 
@@ -86,7 +92,7 @@ def _of_rho(release: Release, order: float) -> Fraction | None:
     return None if rho is None else at_least(Fraction(order) * (Fraction(order) + 1) * rho)
 
 
-def by_epsilon(release: Release, order: float) -> Fraction | None:
+def _of_epsilon(release: Release, order: float) -> Fraction | None:
     """The most that the release's epsilon allows: the log-moment of a randomized response."""
     epsilon = pure_loss(release).epsilon
     if epsilon is None:
@@ -100,6 +106,45 @@ def by_epsilon(release: Release, order: float) -> Fraction | None:
     return ball_at_least(response) if epsilon else Fraction(0)
 
 
+def _closed_form(release: Geometric | Laplace | RandomizedResponse | Staircase, order: arb) -> arb:
+    """The log-moment of a loss with few values, or of Laplace or geometric noise, in balls."""
+    if isinstance(release, Geometric):
+        return _geometric(release, order)
+    if isinstance(release, Laplace):
+        shift = arb(release.sensitivity) / arb(release.scale)
+        weights = (order + 1) / (2 * order + 1), order / (2 * order + 1)
+        return order * shift + (weights[0] + weights[1] * (-(2 * order + 1) * shift).exp()).log()
+    epsilon = arb(release.epsilon)
+    lie = (-epsilon).exp()
+    if isinstance(release, RandomizedResponse):
+        top = 1 / (1 + (release.categories - 1) * lie)
+    else:  # the noise is at least 0, or steps down in one world where it does not in the other
+        gamma = 1 / (1 + (epsilon / 2).exp()) if release.gamma is None else arb(release.gamma)
+        height = (1 - lie) / (2 * (gamma + lie * (1 - gamma)))
+        top = arb(1) / 2 + height * gamma.min(1 - gamma)
+    # all outcomes have probability 1 together; the expected e^(order L) less 1, without cancelling
+    rise = top * (order * epsilon).expm1() + top * lie * (-order * epsilon).expm1()
+    return rise.log1p()
+
+
+def _geometric(release: Geometric, order: arb) -> arb:
+    r"""Of geometric noise with :math:`a = e^{-1/b}`, moved by d steps.
+
+    .. math:: E[e^{\lambda L}] = \frac{e^{\lambda d/b} + a^d e^{-\lambda d/b}}{1+a} +
+              \frac{1-a}{1+a}\,e^{\lambda d/b}\sum_{x=1}^{d-1} r^x, \quad r = e^{-(1+2\lambda)/b},
+
+    the ends being what is at most 0 and at least d, and the sum what is between.
+    """
+    step, moves = 1 / arb(release.scale), release.sensitivity
+    lie, ratio = (-step).exp(), (-(1 + 2 * order) * step).exp()
+    ends = 1 + (-(1 + 2 * order) * moves * step).exp()
+    between = arb(0)
+    if moves > 1:
+        many = (-(1 + 2 * order) * (moves - 1) * step).expm1()
+        between = -(-step).expm1() * ratio * many / (-(1 + 2 * order) * step).expm1()
+    return order * moves * step + ((ends + between) / (1 + lie)).log()
+
+
 def _of_law(release: Release, order: float) -> Fraction | None:
     import numpy as np
 
@@ -108,13 +153,33 @@ def _of_law(release: Release, order: float) -> Fraction | None:
         try:
             with np.errstate(all="ignore"):
                 value, error = law.log_moment(np.array([complex(order)]))
-        except (OverflowError, ValueError):
-            return None
+        except (OverflowError, FloatingPointError):
+            return None  # beyond floats
         nats, doubt = float(value.real[0]), float(error[0])
         if not (math.isfinite(nats) and math.isfinite(doubt)):
             return None
         worst = max(worst, (Fraction(nats) + Fraction(doubt)) * _DOUBT)
+    _corroborate(release, order, worst)
     return at_least(worst)
+
+
+def _corroborate(release: Release, order: float, cost: Fraction) -> None:
+    r"""Hold a law's log-moment against one test's.
+
+    Merging outcomes lowers moments: :math:`E[e^{\lambda L}] \ge P(A)^{1+\lambda}Q(A)^{-\lambda}`
+    for every A. Here A is "the loss is at least 0".
+    """
+    known = one_release(release)
+    if known is None or known.test is None or pure_loss(release).delta > 0:
+        return  # what is told outright is no part of the moment
+    test = known.test(0.0)
+    if test.least <= 0.0 or math.isinf(test.log_most):
+        return
+    least = (1 + order) * math.log(test.least) - order * test.log_most
+    least -= 1e-8 * (1 + order) * (1 + abs(test.log_most))
+    if Fraction(least) > cost:
+        question = f"the log-moment of order {order!r} of {release}"
+        raise InconsistentAnswers(question, first=(0.0, float(cost)), second=(least, math.inf))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

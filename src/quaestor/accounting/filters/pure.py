@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from quaestor.accounting.curve_end import end_of
 from quaestor.accounting.filters.rounding import at_least
 from quaestor.accounting.releases import (
     ApproxDP,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["CACHED", "Loss", "pure_loss"]
 
 CACHED = 1 << 15  # different releases whose costs are remembered
+_NONE = Fraction(0)
 _DOUBT = Fraction(1) + Fraction(1, 2**40)  # more than what floats did to a law's largest loss
 
 
@@ -72,6 +74,16 @@ def pure_loss(release: Release) -> Loss:  # noqa: PLR0911  # a case for each kin
 
 
 def _of_laws(release: Release) -> Loss:
+    """From the release's parameters where its end is known, or else from its laws."""
+    ends = end_of(release)
+    if ends is not None:
+        _ = release.losses()  # refuses what is not known when sampled
+        told = max(end.told[1] for end in ends)
+        bounds = [end.largest for end in ends]
+        if any(largest is None for largest in bounds):
+            return Loss(None, at_least(told) or _NONE)
+        longest = max(largest[1] for largest in bounds if largest is not None)
+        return Loss(at_least(max(longest, Fraction(0))), at_least(told) or _NONE)
     laws = release.losses()
     delta = max(Fraction(law.infinite.upper) for law in laws)
     largest = max(law.largest for law in laws)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -19,7 +19,7 @@ from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.errors import InvalidParameter, UnknownDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 __all__ = [
     "IndependentPrior",
@@ -64,7 +64,7 @@ class Prior(ABC):
 
 def _weight(value: Any) -> Fraction:
     number = not isinstance(value, bool) and isinstance(value, int | float | Fraction)
-    if not number or not math.isfinite(value) or value < 0:
+    if not number or (isinstance(value, float) and not math.isfinite(value)) or value < 0:
         raise InvalidParameter("weight", value, "a number that is not negative")
     return Fraction(value)
 
@@ -85,16 +85,21 @@ def _bits(listed: Sequence[str], names: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PointPrior(Prior):
-    """The attacker is sure: the person is in exactly these databases (in none, if left out)."""
+    """The attacker is sure: the person is in exactly these databases (in none, if left out).
+
+    A set of databases: a name that is given twice is one database.
+    """
 
     databases: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Keep a tuple of names."""
+        """Keep a tuple of names, each once."""
         names = self.databases
-        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        listed = not isinstance(names, str) and isinstance(names, Iterable)
+        names = tuple(names) if listed else names
+        if not listed or not all(isinstance(name, str) for name in names):
             raise InvalidParameter("databases", names, "a list of names")
-        object.__setattr__(self, "databases", tuple(names))
+        object.__setattr__(self, "databases", tuple(dict.fromkeys(names)))
 
     def check(self, names: Sequence[str]) -> None:
         """Look every name up."""
@@ -119,7 +124,9 @@ class MixturePrior(Prior):
     def __post_init__(self) -> None:
         """Check names and weights."""
         try:
-            entries = tuple((tuple(names), weight) for names, weight in self.entries)
+            entries = tuple((PointPrior(names).databases, weight) for names, weight in self.entries)
+        except InvalidParameter:
+            raise
         except (TypeError, ValueError):
             raise InvalidParameter("entries", self.entries, "pairs of names and weight") from None
         if not any(_weight(weight) for _, weight in entries):
@@ -152,7 +159,12 @@ class SizePrior(Prior):
 
     def __post_init__(self) -> None:
         """Check sizes and weights; a dictionary will do."""
-        weights = tuple((check_count("size", n, smallest=0), each) for n, each in self._pairs())
+        try:
+            weights = tuple((check_count("size", n, smallest=0), each) for n, each in self._pairs())
+        except InvalidParameter:
+            raise
+        except (TypeError, ValueError):
+            raise InvalidParameter("weights", self.weights, "pairs of size and weight") from None
         if not any(_weight(weight) for _, weight in weights):
             raise InvalidParameter("weights", self.weights, "sizes with some positive weight")
         object.__setattr__(self, "weights", weights)

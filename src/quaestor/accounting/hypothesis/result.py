@@ -26,7 +26,7 @@ class HypothesisGuarantee:
         self.of_alternative, self.of_null = of_alternative, of_null
         self.exact, self.method = exact, method
         both = (of_alternative,) if of_null is of_alternative else (of_alternative, of_null)
-        self._curve = Maximum(attained=both, upper=both)
+        self._curve = Maximum(attained=both, upper=both, turned=len(both) == 2)
 
     def __repr__(self) -> str:
         """How it was computed."""

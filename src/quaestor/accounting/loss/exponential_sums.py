@@ -16,11 +16,9 @@ from quaestor.accounting.loss.complexes import UNIT, log1p
 if TYPE_CHECKING:
     from quaestor.accounting.loss.complexes import Complexes, Floats
 
-__all__ = ["FAR", "ExponentialSums", "as_nats"]
+__all__ = ["ExponentialSums", "as_nats"]
 
-FAR = 30.0
-"""Exponents beyond which M - 1 says no more than M."""
-
+_FAR = 30.0  # exponents beyond which M - 1 says no more than M
 _CHUNK = 1 << 19  # elements treated at once, to bound memory
 
 
@@ -36,7 +34,7 @@ class ExponentialSums:
         self.losses = losses
         exponents = theta * losses
         size = 1 + np.abs(log_masses) / 32
-        self.far = float(np.max(np.abs(exponents))) > FAR
+        self.far = float(np.max(np.abs(exponents))) > _FAR
         if self.far:
             self.top = np.max(log_masses + exponents, axis=1)
             self.weights = np.exp(log_masses + exponents - self.top[:, None])

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.accounting.loss.exponential_sums import FAR, ExponentialSums
+from quaestor.accounting.loss.exponential_sums import ExponentialSums
 from quaestor.accounting.loss.law import Lattice, Law, decay_of_atoms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from quaestor.accounting.bounds import Bounds
     from quaestor.accounting.loss.complexes import Complexes, Floats
 
-__all__ = ["FiniteLoss", "log_moments_at"]
+__all__ = ["FiniteLoss"]
 
 _MOST_ATOMS = 32
 
@@ -65,23 +63,3 @@ class FiniteLoss(Law):
         weights /= np.sum(weights)
         heaviest = np.argsort(-weights)[:_MOST_ATOMS]
         return decay_of_atoms(self.losses[heaviest], weights[heaviest] * 0.999, low, high)
-
-
-def log_moments_at(laws: Sequence[FiniteLoss], theta: float) -> tuple[Floats, Floats]:
-    """The log-moment of each law at a real point, and its error: as each says it, but together."""
-    values, errors = np.empty(len(laws)), np.empty(len(laws))
-    alike: dict[tuple[int, bool], list[int]] = {}
-    for place, law in enumerate(laws):
-        far = bool(np.max(np.abs(theta * law.losses)) > FAR)
-        alike.setdefault((law.losses.size, far), []).append(place)
-    point = np.array([complex(theta)])
-    for (size, _), places in alike.items():
-        losses = np.stack([laws[place].losses for place in places])
-        masses = np.log(np.stack([laws[place].masses for place in places]))
-        found, doubts = ExponentialSums(losses, masses, theta).log_moments(point)
-        blurs = np.array([laws[place].blur for place in places])
-        summing = np.log2(size + 1) / 8 + 1
-        own = np.array([laws[place].error for place in places])
-        values[places] = found.real[0]
-        errors[places] = doubts[0] * summing + blurs * np.abs(point[0]) + own
-    return values, errors

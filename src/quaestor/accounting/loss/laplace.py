@@ -60,11 +60,6 @@ class LaplaceLosses(Law):
         return values, errors
 
     def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
-        values, errors = self.log_moments(s)
-        return values @ self.counts, errors @ self.counts
-
-    def log_moments(self, s: Complexes) -> tuple[Complexes, Floats]:
-        """Of each loss alone: a row for each s, a column for each loss; counts have no part."""
         a = s + 0.5
         a = np.where(a.real >= 0, a, -a)  # M is even in a
         a = np.where(np.abs(a) < 1e-9, 1e-9, a)
@@ -77,7 +72,7 @@ class LaplaceLosses(Law):
         size = np.abs(grown) * 16 + np.abs(turns) * np.abs(grown + 1) * 8
         relative = UNIT * np.abs(half / a)[:, None] * size / np.maximum(np.abs(1 + inner), 1e-300)
         errors = np.log1p(relative) + 4 * UNIT * np.abs(linear)
-        return values, errors
+        return values @ self.counts, errors @ self.counts
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
         """Of a few of the losses, which stand for the others."""

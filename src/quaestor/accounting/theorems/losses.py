@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.bounds import Bounds
 from quaestor.accounting.loss.profile import LossProfile
-from quaestor.accounting.profile import Profile
+from quaestor.accounting.profile import Profile, WorldPair
 from quaestor.accounting.releases import Repeated
 
 if TYPE_CHECKING:
@@ -83,10 +83,49 @@ class WorstDirection(Profile):
         least = _worst_epsilon(self._least, delta)
         return Bounds(lower=min(least.lower, worst.upper), upper=worst.upper)
 
+    def world_pairs(self) -> tuple[WorldPair, ...]:
+        """Without the person and with, and the other way round, where that makes a difference."""
+        ways = [_Direction(upper, self._at_least(i)) for i, upper in enumerate(self._directions)]
+        if len(ways) == 1:
+            return (WorldPair(ways[0], ways[0]),)
+        removing, adding = ways
+        return WorldPair(removing, adding), WorldPair(adding, removing)
+
+    def _at_least(self, direction: int) -> LossProfile | None:
+        return self._least[min(direction, len(self._least) - 1)] if self._least else None
+
     def supports(self, at_most: int) -> Sequence[float]:
         """Those of the direction that reaches further."""
         choices = [profile.supports(at_most) for profile in self._directions]
         return max(choices, key=lambda supports: supports[-1])
+
+
+class _Direction(Profile):
+    """One direction alone, between its least and its largest losses."""
+
+    def __init__(self, upper: LossProfile, least: LossProfile | None) -> None:
+        self._upper, self._least = upper, least
+
+    def delta_bounds(self, *, epsilon: float) -> Bounds:
+        worst = self._upper.delta_bounds(epsilon=epsilon)
+        return (
+            worst
+            if self._least is None
+            else _from(self._least.delta_bounds(epsilon=epsilon), worst)
+        )
+
+    def epsilon_bounds(self, *, delta: float) -> Bounds:
+        worst = self._upper.epsilon_bounds(delta=delta)
+        return (
+            worst if self._least is None else _from(self._least.epsilon_bounds(delta=delta), worst)
+        )
+
+    def supports(self, at_most: int) -> Sequence[float]:
+        return self._upper.supports(at_most)
+
+
+def _from(least: Bounds, worst: Bounds) -> Bounds:
+    return Bounds(lower=min(least.lower, worst.upper), upper=worst.upper)
 
 
 def _worst_delta(directions: list[LossProfile], epsilon: float) -> Bounds:

@@ -100,9 +100,7 @@ class RandomizedResponsePower(BlackBoxProfile):
         with working_precision(256):
             demands: dict[int, arb] = {}
             start = self._threshold(self._newton_guess(slack))
-            while not self._detects_more_than(slack, start):  # it demands nothing: try a laxer one
-                start += 1
-            wanted = {start}
+            wanted = {self._first_that_detects_more(slack, start)}
             while wanted:
                 for threshold in wanted:
                     demands[threshold] = self._demand(threshold, slack)
@@ -111,6 +109,16 @@ class RandomizedResponsePower(BlackBoxProfile):
                 first, last = self._threshold(answer.upper), self._threshold(answer.lower)
                 wanted = set(range(max(first, 0), last + 1)) - demands.keys()
         return answer
+
+    def _first_that_detects_more(self, slack: arb, start: int) -> int:
+        """The strictest test from ``start`` on that demands anything; laxer ones detect more."""
+        if self._detects_more_than(slack, start):
+            return start
+        low, high = start, max(self.count // 2, start + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._detects_more_than(slack, middle) else (middle, high)
+        return high
 
     def _detects_more_than(self, slack: arb, threshold: int) -> bool:
         return threshold >= self.count // 2 or bool(self._detection(threshold, 64) > slack)

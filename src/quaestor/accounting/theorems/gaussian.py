@@ -1,0 +1,99 @@
+r"""Gaussian noise alone: any number of Gaussians is one, in closed form at every scale."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from flint import arb
+
+from quaestor.accounting.balls import ZERO, outward, refined, working_precision
+from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.profile import Profile, least_epsilon
+from quaestor.accounting.releases import Gaussian, GaussianDP, Repeated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from quaestor.accounting.releases import Release
+
+__all__ = ["GaussianProfile", "is_gaussian"]
+
+_BITS = 4352  # of mu: what cancels for a small one must not be what was rounded
+
+
+def is_gaussian(release: Release) -> bool:
+    """Whether a release, maybe a repeated one, is Gaussian noise or as good as it."""
+    single = release.release if isinstance(release, Repeated) else release
+    return isinstance(single, Gaussian | GaussianDP)
+
+
+class GaussianProfile(Profile):
+    r"""N(0, 1) against N(mu, 1), with :math:`\mu^2 = \sum\Delta_i^2/\sigma_i^2`.
+
+    Theorem:
+        Dong, Roth, Su 2022, Corollary 3.3, and Balle, Wang 2018, Theorem 8:
+        :math:`\delta(\varepsilon) = \Phi(\mu/2-\varepsilon/\mu) -
+        e^\varepsilon\Phi(-\mu/2-\varepsilon/\mu)`. The squares are summed in balls, which neither
+        underflow nor overflow.
+    """
+
+    knows_small_deltas = True
+
+    def __init__(self, releases: Iterable[Release], *, square: arb = ZERO) -> None:
+        """Add the squares up, after those of an earlier history."""
+        with working_precision(_BITS):
+            for release in releases:
+                single, count = (
+                    (release.release, release.count)
+                    if isinstance(release, Repeated)
+                    else (release, 1)
+                )
+                square = square + _mu(single) ** 2 * count
+            self._square, self._mu = square, square.sqrt()
+
+    def then(self, releases: Iterable[Release]) -> GaussianProfile:
+        """The same with more releases."""
+        return GaussianProfile(releases, square=self._square)
+
+    def delta_bounds(self, *, epsilon: float) -> Bounds:
+        """Enclose delta."""
+        if self._square.is_zero() or math.isinf(epsilon):
+            return Bounds.exactly(0.0)
+        return outward(refined(lambda _: self._delta(arb(epsilon)))).clipped(0.0, 1.0)
+
+    def _delta(self, epsilon: arb) -> arb:
+        root = arb(2).sqrt()
+        near, far = (epsilon / self._mu - self._mu / 2), (epsilon / self._mu + self._mu / 2)
+        return ((near / root).erfc() - epsilon.exp() * (far / root).erfc()) / 2
+
+    def epsilon_bounds(self, *, delta: float) -> Bounds:
+        """Enclose the least epsilon, by searching."""
+        if delta >= 1.0 or self._square.is_zero():
+            return Bounds.exactly(0.0)
+        if delta == 0.0:
+            return Bounds.exactly(math.inf)
+        return least_epsilon(
+            lambda epsilon: self.delta_bounds(epsilon=epsilon),
+            target=Bounds.exactly(delta),
+            guess=self._guess(delta),
+            largest=math.inf,
+            polish=4,
+        )
+
+    def _guess(self, delta: float) -> float:
+        """A little more than the truth: the moment bound's epsilon, without its constant."""
+        mu = float(self._mu.mid())
+        return mu * (mu / 2 + math.sqrt(-2 * math.log(delta))) if mu < 1e150 else 1e300
+
+    def supports(self, at_most: int) -> Sequence[float]:
+        """Evenly spread epsilons, up to where a delta of 1e-12 is reached."""
+        largest = self.epsilon_bounds(delta=1e-12).upper
+        gaps = max(at_most - 1, 1)
+        return [largest * i / gaps for i in range(gaps + 1)]
+
+
+def _mu(release: Release) -> arb:
+    if isinstance(release, Gaussian):
+        return arb(release.sensitivity) / arb(release.sigma)
+    return arb(release.mu) if isinstance(release, GaussianDP) else ZERO

@@ -1,0 +1,297 @@
+"""The second opinion: closed forms against definitions at sixty digits, and planted faults."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import TYPE_CHECKING
+
+import mpmath
+import pytest
+from mpmath import mpf
+
+from quaestor import (
+    ApproxDP,
+    Bounds,
+    DiscreteGaussian,
+    Gaussian,
+    GaussianDP,
+    Geometric,
+    InconsistentAnswers,
+    Laplace,
+    PoissonSampled,
+    ProbabilityVectors,
+    PureDP,
+    RandomizedResponse,
+    SampledWithoutReplacement,
+    Staircase,
+    ZeroConcentratedDP,
+    compose,
+)
+from quaestor.accounting.compose import Composition
+from quaestor.accounting.one_release import one_release
+from quaestor.accounting.profile import Profile
+from quaestor.accounting.second_opinion import Corroborated, SecondOpinion
+from quaestor.accounting.tails import gaussian_tail, lattice_tail
+from tests.oracles import pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor import Release
+
+EPSILONS = (0.0, 1e-12, 1e-3, 0.1, 0.7, 1.0, 3.0, 12.0, 60.0, 500.0)
+
+
+def logarithmic(rng: random.Random, low: float, high: float) -> float:
+    return math.exp(rng.uniform(math.log(low), math.log(high)))
+
+
+def assert_inside(release: Release, epsilon: float, truth: mpf, *, width: float = 1e-7) -> None:
+    known = one_release(release)
+    assert known is not None
+    low, high = known.curve(epsilon)
+    assert mpf(low) <= truth <= mpf(high), (release, epsilon, low, high, truth)
+    assert high - low <= width, (release, epsilon, low, high)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_closed_forms_of_responses_contain_their_definition(seed: int) -> None:
+    rng = random.Random(seed)
+    epsilon, delta = logarithmic(rng, 1e-9, 700), rng.choice([0.0, 1e-300, 1e-9, 0.3, 1.0])
+    rate, categories = logarithmic(rng, 1e-9, 1), rng.choice([2, 3, 1000])
+    box = ApproxDP(epsilon=epsilon, delta=delta)
+    coin = RandomizedResponse(epsilon=epsilon, categories=categories)
+    for at in EPSILONS:
+        masses = pairs.response(epsilon, delta)
+        assert_inside(box, at, pairs.curve_of(masses, at))
+        truth = pairs.worst_sampled(masses, rate, at)
+        assert_inside(PoissonSampled(release=box, rate=rate), at, truth)
+        masses = pairs.response(epsilon, categories=categories)
+        assert_inside(coin, at, pairs.curve_of(masses, at))
+        truth = pairs.worst_sampled(masses, rate, at)
+        assert_inside(PoissonSampled(release=coin, rate=rate), at, truth)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_closed_forms_of_geometric_noise_contain_their_definition(seed: int) -> None:
+    rng = random.Random(seed)
+    scale, sensitivity = logarithmic(rng, 1e-3, 1e4), rng.choice([1, 2, 7, 60, 800])
+    rate = logarithmic(rng, 1e-6, 1)
+    release = Geometric(scale=scale, sensitivity=sensitivity)
+    masses = pairs.geometric(scale, sensitivity)
+    assert abs(mpmath.fsum(p for p, _ in masses) - 1) < mpf(10) ** -50
+    for at in EPSILONS:
+        assert_inside(release, at, pairs.curve_of(masses, at))
+        truth = pairs.worst_sampled(masses, rate, at)
+        assert_inside(PoissonSampled(release=release, rate=rate), at, truth)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_closed_forms_of_discrete_gaussians_contain_their_definition(seed: int) -> None:
+    rng = random.Random(seed)
+    sigma, sensitivity = logarithmic(rng, 0.05, 20), rng.choice([1, 2, 8, 40, 300])
+    rate = logarithmic(rng, 1e-6, 1)
+    release = DiscreteGaussian(sigma=sigma, sensitivity=sensitivity)
+    masses = pairs.discrete_gaussian(sigma, sensitivity)
+    width = 1e-7 if sigma < 3 else 2 / sigma  # beyond, only between integrals
+    for at in EPSILONS:
+        assert_inside(release, at, pairs.curve_of(masses, at), width=width)
+        truth = pairs.worst_sampled(masses, rate, at)
+        assert_inside(PoissonSampled(release=release, rate=rate), at, truth, width=width)
+
+
+@pytest.mark.parametrize("gamma", [None, 0.0, 0.2, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("epsilon", [0.4, 1.0, 6.0, 40.0])
+def test_closed_forms_of_staircase_noise_contain_its_integral(
+    epsilon: float, gamma: float | None
+) -> None:
+    masses = pairs.staircase(epsilon, gamma)
+    for at in EPSILONS:
+        truth = pairs.curve_of(masses, at)
+        low, high = one_release(Staircase(epsilon=epsilon, gamma=gamma)).curve(at)  # type: ignore[union-attr]
+        assert mpf(low) - mpf(10) ** -45 <= truth <= mpf(high) + mpf(10) ** -45  # the last steps
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_closed_forms_of_continuous_noise_contain_their_integral(seed: int) -> None:
+    rng = random.Random(seed)
+    scale, sensitivity = logarithmic(rng, 1e-6, 1e6), logarithmic(rng, 1e-6, 1e6)
+    mu = logarithmic(rng, 1e-8, 300)
+    rate = logarithmic(rng, 1e-6, 1)
+    for at in EPSILONS:
+        truth = pairs.laplace_delta(scale, sensitivity, at)
+        assert_inside(Laplace(scale=scale, sensitivity=sensitivity), at, truth)
+        assert_inside(GaussianDP(mu=mu), at, pairs.gaussian_delta(mu, at))
+        moved = mpmath.log(1 + mpmath.expm1(mpf(at)) / mpf(rate))
+        removing = mpf(rate) * pairs.gaussian_delta(mu, moved)
+        left = 1 - mpmath.exp(mpf(at)) * (1 - mpf(rate))
+        adding = mpf(0)
+        if left > 0:
+            odds = mpmath.log(mpmath.exp(mpf(at)) * mpf(rate) / left)
+            adding = left * pairs.gaussian_delta(mu, odds)
+        sampled = PoissonSampled(release=GaussianDP(mu=mu), rate=rate)
+        assert_inside(sampled, at, max(removing, adding))
+
+
+@pytest.mark.parametrize("mu", [5e-324, 1e-320, 1e-200, 1e-162, 1e-30, 1e-5])
+def test_gaussians_of_the_smallest_mu_are_seen(mu: float) -> None:
+    low, high = one_release(GaussianDP(mu=mu)).curve(0.0)  # type: ignore[union-attr]
+    truth = mpmath.erf(mpf(mu) / (2 * mpmath.sqrt(2)))
+    assert mpf(low) <= truth <= mpf(high)
+    assert low > 0.0 or mu < 1e-321
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_vectors_are_summed_both_ways(seed: int) -> None:
+    rng = random.Random(seed)
+    raw = [[rng.random() ** 8 for _ in range(5)] for _ in range(2)]
+    p, q = ([each / sum(row) for each in row] for row in raw)
+    for at in EPSILONS:
+        forward = pairs.curve_of([(mpf(a), mpf(b)) for a, b in zip(p, q, strict=True)], at)
+        back = pairs.curve_of([(mpf(b), mpf(a)) for a, b in zip(p, q, strict=True)], at)
+        assert_inside(ProbabilityVectors(p=tuple(p), q=tuple(q)), at, max(forward, back))
+
+
+@pytest.mark.parametrize("z", [-30.0, -1.0, 0.0, 1e-9, 1.0, 10.0, 28.2, 28.3, 40.0, 1e3, 1e8])
+def test_gaussian_tails_are_enclosed(z: float) -> None:
+    low, high = gaussian_tail(z, z)
+    with mpmath.workdps(50):
+        square = mpf(z) ** 2 / 2
+        truth = (
+            mpmath.log(mpmath.erfc(mpf(z) / mpmath.sqrt(2)) / 2)
+            if z < 1e6
+            else -square - mpmath.log(mpf(z) * mpmath.sqrt(2 * mpmath.pi))
+        )
+        assert mpf(low) <= truth <= mpf(high)
+        assert high - low <= 1e-2 * (1 + float(square) * 1e-12)
+
+
+@pytest.mark.parametrize("sigma", [0.05, 0.3, 1.0, 2.9, 3.1, 8.0, 30.0])
+def test_lattice_tails_are_enclosed(sigma: float) -> None:
+    reach = int(40 * sigma) + 3
+    weights = [mpmath.exp(-(mpf(x) ** 2) / (2 * mpf(sigma) ** 2)) for x in range(reach)]
+    total = 2 * mpmath.fsum(weights) - 1
+    for place in (*range(-3, 4), int(sigma) + 2, int(4 * sigma) + 1, int(20 * sigma)):
+        inside = [weights[abs(x)] for x in range(place, reach)]
+        low, high = lattice_tail(sigma, place)
+        assert mpf(low) <= mpmath.log(mpmath.fsum(inside) / total) <= mpf(high)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tests_on_several_copies_never_say_more_than_every_outcome_does(seed: int) -> None:
+    rng = random.Random(seed)
+    count = rng.choice([2, 3, 5])
+    epsilon, delta = logarithmic(rng, 1e-3, 30), rng.choice([0.0, 1e-3, 0.2])
+    rate = logarithmic(rng, 1e-3, 1)
+    box = ApproxDP(epsilon=epsilon, delta=delta)
+    cases: list[tuple[Release, pairs.Masses]] = [
+        (box, [*pairs.response(epsilon, delta)[:3], pairs.response(epsilon, delta)[4]]),
+        (Geometric(scale=0.7, sensitivity=3), pairs.geometric(0.7, 3)),
+    ]
+    for release, masses in cases:
+        sampled = PoissonSampled(release=release, rate=rate)
+        both = [pairs.poisson_sampled(masses, rate)]
+        for at in (0.0, 0.3, 2.0, 9.0):
+            opinion = SecondOpinion.of((release * count,))
+            truth = pairs.product_curve(masses, count, at)
+            assert mpf(opinion.at_least(at)) <= truth <= mpf(opinion.at_most(at))
+            opinion = SecondOpinion.of((sampled * count,))
+            assert mpf(opinion.at_least(at)) <= pairs.product_curve(both[0], count, at)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_answers_of_the_engine_lie_within_the_opinion(seed: int) -> None:
+    rng = random.Random(seed)
+    releases = (
+        Gaussian(sigma=logarithmic(rng, 0.3, 30)) * rng.randint(1, 9),
+        Laplace(scale=logarithmic(rng, 0.3, 30)) * rng.randint(1, 9),
+        Staircase(epsilon=logarithmic(rng, 0.01, 3)),
+        ZeroConcentratedDP(rho=logarithmic(rng, 1e-4, 1)),
+        SampledWithoutReplacement(release=PureDP(epsilon=1.0), sample=1, population=30) * 4,
+    )
+    chosen = tuple(rng.sample(releases, rng.randint(1, 3)))
+    composition = compose(*chosen)
+    for at in (0.0, 0.5, 3.0):
+        bounds = composition.delta_bounds(epsilon=at)
+        opinion = SecondOpinion.of(chosen)
+        assert opinion.at_least(at) <= bounds.upper
+        assert bounds.lower <= opinion.at_most(at)
+    for delta in (1e-9, 1e-3):
+        bounds = composition.epsilon_bounds(delta=delta)
+        assert SecondOpinion.of(chosen).of_epsilon(bounds, delta).overlaps(bounds)
+
+
+class _Wrong(Profile):
+    """A profile that says what it is told to say."""
+
+    def __init__(self, answer: Bounds) -> None:
+        self.answer = answer
+
+    def delta_bounds(self, *, epsilon: float) -> Bounds:  # noqa: ARG002
+        return self.answer
+
+    def epsilon_bounds(self, *, delta: float) -> Bounds:  # noqa: ARG002
+        return self.answer
+
+    def supports(self, at_most: int) -> Sequence[float]:  # noqa: ARG002
+        return [1.0]
+
+
+LOST = PoissonSampled(release=DiscreteGaussian(sigma=0.5, sensitivity=40), rate=0.1)
+
+
+def test_a_delta_that_lost_its_mass_is_no_answer() -> None:
+    wrong = Corroborated(_Wrong(Bounds(lower=0.0, upper=1e-291)), SecondOpinion.of((LOST,)))
+    with pytest.raises(InconsistentAnswers, match="exclude each other") as found:
+        wrong.delta_bounds(epsilon=1.0)
+    assert found.value.code == "inconsistent_answers"
+    many = Corroborated(_Wrong(Bounds(lower=0.0, upper=0.05)), SecondOpinion.of((LOST * 9,)))
+    with pytest.raises(InconsistentAnswers):
+        many.delta_bounds(epsilon=1.0)
+
+
+def test_an_epsilon_that_is_too_small_or_too_large_is_no_answer() -> None:
+    opinion = SecondOpinion.of((Gaussian(sigma=1.0) * 4, Laplace(scale=1.0)))
+    with pytest.raises(InconsistentAnswers):
+        Corroborated(_Wrong(Bounds(lower=0.0, upper=2.0)), opinion).epsilon_bounds(delta=1e-6)
+    with pytest.raises(InconsistentAnswers):
+        Corroborated(_Wrong(Bounds(lower=900.0, upper=1e3)), opinion).epsilon_bounds(delta=1e-6)
+    with pytest.raises(InconsistentAnswers):
+        Corroborated(_Wrong(Bounds(lower=0.9, upper=1.0)), opinion).delta_bounds(epsilon=40.0)
+
+
+def test_a_vague_answer_is_made_narrower() -> None:
+    opinion = SecondOpinion.of((Laplace(scale=2.0),))
+    vague = Corroborated(_Wrong(Bounds(lower=0.0, upper=1.0)), opinion)
+    bounds = vague.delta_bounds(epsilon=0.25)
+    assert pairs.laplace_delta(2.0, 1.0, 0.25) in bounds
+    assert bounds.width < 1e-8
+
+
+def test_an_answer_by_way_of_then_is_held_against_the_whole_history() -> None:
+    first = compose(Gaussian(sigma=1.0))
+    _ = first.delta(epsilon=1.0)
+    longer = first.then(Gaussian(sigma=0.1))
+    longer.__dict__["_profile"] = _Wrong(Bounds(lower=0.0, upper=0.9))
+    with pytest.raises(InconsistentAnswers):
+        longer.delta_bounds(epsilon=1.0)
+
+
+def test_everything_that_a_composition_says_is_held_against_the_opinion(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        Composition, "_narrowed", lambda *_: _Wrong(Bounds(lower=0.0, upper=1e-291))
+    )
+    lost = compose(LOST)
+    for ask in (
+        lambda: lost.delta(epsilon=1.0),
+        lambda: lost.epsilon(delta=1e-6),
+        lost.advantage,
+        lambda: lost.tradeoff().false_negative(false_positive=0.1),
+        lambda: lost.tradeoff().bayes_error(prior=0.4),
+        lambda: lost.tradeoff().posterior(prior=0.4, false_positive=0.1),
+    ):
+        with pytest.raises(InconsistentAnswers):
+            ask()
