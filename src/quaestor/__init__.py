@@ -64,7 +64,9 @@ from quaestor.accounting.tradeoff import Tradeoff, Vertex
 from quaestor.errors import (
     AccountClosed,
     AccountExists,
+    BeyondFloats,
     BudgetExceeded,
+    CertificationFault,
     ChargeSettled,
     ClockWentBack,
     ContradictoryFacts,

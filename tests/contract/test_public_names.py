@@ -16,7 +16,9 @@ from quaestor.accounting.releases import RELEASES
 from quaestor.errors import (
     AccountClosed,
     AccountExists,
+    BeyondFloats,
     BudgetExceeded,
+    CertificationFault,
     ChargeSettled,
     ClockWentBack,
     ContradictoryFacts,
@@ -64,6 +66,8 @@ EXAMPLES: list[QuaestorError] = [
     SourceUnavailable("visits", "the server does not answer"),
     EngineFailed(),
     TargetOutOfReach("no value meets the target"),
+    CertificationFault("the masses sum to 0.5"),
+    BeyondFloats("overflow encountered in exp"),
     MissingExtra("matplotlib", extra="plot", purpose="drawing"),
     NotPlanned("demo", asked="PureDP(epsilon=1.0)", left="nothing is left"),
     AccountExists("demo", dataset="north"),

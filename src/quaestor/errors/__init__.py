@@ -19,6 +19,8 @@
     │   └── UnknownAnalyst        an analyst without a quota, where quotas are declared
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
+    ├── CertificationFault        a certified computation broke its own rules; please report it
+    ├── BeyondFloats              a certified computation left the range of floats
     ├── BudgetExceeded            a charge that does not fit; nothing was charged
     ├── AccountClosed             the account takes no further charges
     ├── ChargeSettled             a charge that can no longer be changed in this way
@@ -36,6 +38,8 @@ what to do next.
 from __future__ import annotations
 
 from quaestor.errors.base import (
+    BeyondFloats,
+    CertificationFault,
     InvalidExpression,
     InvalidParameter,
     MissingExtra,
@@ -73,7 +77,9 @@ from quaestor.errors.ledger import (
 __all__ = [
     "AccountClosed",
     "AccountExists",
+    "BeyondFloats",
     "BudgetExceeded",
+    "CertificationFault",
     "ChargeSettled",
     "ClockWentBack",
     "ContradictoryFacts",

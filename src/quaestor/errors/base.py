@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
+    "BeyondFloats",
+    "CertificationFault",
     "InvalidExpression",
     "InvalidParameter",
     "MissingExtra",
@@ -110,6 +112,24 @@ class TargetOutOfReach(QuaestorError):
     """No value of the free parameter meets the target."""
 
     code = "target_out_of_reach"
+
+
+class CertificationFault(QuaestorError):
+    """A certified computation broke one of its own rules; no number is given.
+
+    This is a fault of this package and not of the caller: please report the call.
+    """
+
+    code = "certification_fault"
+
+
+class BeyondFloats(QuaestorError, OverflowError):
+    """A certified computation left the range of floats; no number is given.
+
+    Where a wider bound is known to be true, it is given instead of this error.
+    """
+
+    code = "beyond_floats"
 
 
 class MissingExtra(QuaestorError, ImportError):
