@@ -97,8 +97,7 @@ class FiniteLoss(Law):
         if not self.losses.size:  # everything is told: nothing is left to lose
             return np.zeros(s.shape, np.complex128), np.zeros(s.shape)
         sums = ExponentialSums(self.losses[None, :], self.log_masses[None, :], float(s[0].real))
-        moved = np.expm1(np.minimum(self.blur * np.abs(s), 600.0))
-        values, errors = sums.log_moments(s, left_out=moved + self.doubt * (1 + moved))
+        values, errors = sums.log_moments(s)
         return values[:, 0], errors[:, 0]
 
     def rough_log_moments(self, thetas: Floats) -> Floats:

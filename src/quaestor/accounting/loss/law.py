@@ -52,6 +52,12 @@ class Law(ABC):
 
     lattice: Lattice | None = None
 
+    blur: float = 0.0
+    """How far the loss of an atom can be off, beyond rounding."""
+
+    doubt: float = 0.0
+    """By which share the mass of an atom can be off, beyond rounding."""
+
     known_by_moments_only: bool = False
     """Whether only upper bounds on real moments are known, and not a pair."""
 
@@ -73,6 +79,22 @@ class Law(ABC):
         errors add up, as log-moments do. An infinite error says that nothing is known.
 
         Raises :class:`~quaestor.errors.BeyondFloats` where the numbers are.
+        """
+        values, errors = self.nominal_log_moment(s)
+        if self.blur == self.doubt == 0.0:
+            return values, errors
+        # what each term is off by counts beside |M(s)|, which may be far less than the sum of sizes
+        at_theta, _ = self.nominal_log_moment(s[:1].real + 0j)
+        moved = np.expm1(np.minimum(self.blur * np.abs(s), 600.0))
+        with certified_arithmetic():
+            less = np.exp(np.minimum(at_theta.real - values.real + errors, 60.0))
+            return values, errors + 1.001 * np.log1p((moved + self.doubt * (1 + moved)) * less)
+
+    def nominal_log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+        """The same for the losses and masses as they are written, without ``blur`` and ``doubt``.
+
+        Of a sum of such laws these need not be known at every s: they move the answer's epsilon,
+        and its delta by a share.
         """
         with certified_arithmetic():
             values, errors = self._log_moment(s)

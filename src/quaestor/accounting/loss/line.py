@@ -105,6 +105,8 @@ class Line:
     second: tuple[float, float]  # another theta, and K there
     lattice: Lattice | None
     limited: bool = False  # whether it is smoothed by more than asked for, to save work
+    blur: float = 0.0  # how far losses can be off in all, beyond rounding
+    doubt: float = 0.0  # by how many nats masses can be off in all, beyond rounding
 
     @classmethod
     def through(cls, product: Product, epsilon: float, *, width: float) -> Line:
@@ -144,10 +146,10 @@ class Line:
                 break
             smoothing *= 2
         nodes = np.asarray(theta + 1j * step * np.arange(count), np.complex128)
-        values, errors = product.log_moment(nodes)
+        values, errors = product.nominal_log_moment(nodes)
         values = values + smoothing / 2 * (nodes * (nodes + 1))
         top = float(values[0].real)
-        beyond, doubt = product.log_moment(np.array([complex(second)]))
+        beyond, doubt = product.nominal_log_moment(np.array([complex(second)]))
         smoothed = smoothing / 2 * second * (second + 1)
         return cls(
             theta=theta,
@@ -161,6 +163,8 @@ class Line:
             second=(second, _sum_above(beyond.real[0], doubt[0], smoothed, 1e-9)),
             lattice=lattice,
             limited=smoothing > wanted,
+            blur=product.blur(),
+            doubt=product.doubt(),
         )
 
     @property
@@ -173,9 +177,13 @@ class Line:
         """Enclose delta at ``epsilon``; wide, but true, where the line does not suit it."""
         try:
             with certified_arithmetic():
-                lower, upper = self._ends(epsilon)
+                lower, upper = self._ends(epsilon - self.blur)
+                if self.blur:  # every term of delta falls in epsilon as it rises in its loss
+                    lower, _ = self._ends(epsilon + self.blur)
         except BeyondFloats:
             return Bounds(lower=0.0, upper=1.0)
+        if self.doubt:
+            lower, upper = lower * math.exp(-self.doubt), upper * math.exp(min(self.doubt, 700.0))
         if math.isnan(lower) or math.isnan(upper):
             return Bounds(lower=0.0, upper=1.0)
         return Bounds(lower=min(max(lower, 0.0), 1.0), upper=min(max(upper, lower, 0.0), 1.0))
@@ -219,12 +227,14 @@ class Line:
 
         A node's error E grows by :math:`x = 4u|s|\varepsilon` for the angle:
         :math:`e^{E+x}-1 = (e^E-1)e^x + (e^x-1)`, at most 1.001 times each for x up to 1/1000. Where
-        E says nothing, :math:`|M(s)|` is still at most the moment on the real axis.
+        E says nothing, :math:`|M(s)|` is still at most the moment on the real axis, times what the
+        smoothing takes away.
         """
         s, sizes = self.nodes, np.exp(self.values.real)
         errors = self.errors + 8 * UNIT
-        most = sizes + math.exp(min(float(self.errors[0]), 600.0))
-        wobble = np.where(errors < 30.0, sizes * np.expm1(np.minimum(errors, 30.0)), most)
+        most = min(float(self.errors[0]), 600.0) - self.smoothing / 2 * s.imag**2
+        far = sizes + np.exp(np.minimum(self.values.real + errors, most))
+        wobble = np.where(errors < 30.0, sizes * np.expm1(np.minimum(errors, 30.0)), far)
         weights = np.full(s.size, self.step / math.pi)
         weights[0] /= 2
         if self.lattice is not None and self._covers_the_period():
@@ -268,9 +278,9 @@ class Line:
         unit of itself, which every node carries from then on.
         """
         with certified_arithmetic():
-            values, errors = product.log_moment(self.nodes)
+            values, errors = product.nominal_log_moment(self.nodes)
             top = float(values[0].real)
-            beyond, doubt = product.log_moment(np.array([complex(self.second[0])]))
+            beyond, doubt = product.nominal_log_moment(np.array([complex(self.second[0])]))
             history = np.abs(self.values) + abs(self.peak)
             rounding = 4 * UNIT * (history + np.abs(values) + abs(top))
             return replace(
@@ -279,6 +289,8 @@ class Line:
                 errors=(self.errors + errors + errors[0] + rounding) * (1 + 4 * UNIT),
                 peak=self.peak + top,
                 second=(self.second[0], _sum_above(self.second[1], beyond.real[0], doubt[0])),
+                blur=self.blur + product.blur(),
+                doubt=self.doubt + product.doubt(),
             )
 
     def _covers_the_period(self) -> bool:
@@ -330,6 +342,7 @@ class Line:
         if not all(fall > 0.0 and start - fall < 700.0 for fall, start in (first, other)):
             return math.inf  # nothing is known of them: the lower end is 0
         doubt = 8 * UNIT * (abs(log_scale) + abs(other[1]) + other[0] + first[0])
+        doubt += self.doubt  # the masses as they are written may sum to a little more than 1
         return math.exp(min(doubt, 700.0)) * sum(
             math.exp(start - fall) / -math.expm1(-fall) for fall, start in (first, other)
         )

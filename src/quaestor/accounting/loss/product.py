@@ -45,20 +45,41 @@ class Product:
         return more
 
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
-        """The log-moment at points of one vertical line, and a bound on each one's error.
+        """The log-moment at points of one vertical line, and a bound on each one's error."""
+        return self._added_up([law.log_moment(s) for law, _ in self.terms], s)
 
-        Adding one term after another rounds each of the sums on the way: a unit for every term.
-        """
+    def nominal_log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+        """The same for the losses and masses as they are written: see ``blur`` and ``doubt``."""
+        return self._added_up([law.nominal_log_moment(s) for law, _ in self.terms], s)
+
+    def _added_up(
+        self, moments: list[tuple[Complexes, Floats]], s: Complexes
+    ) -> tuple[Complexes, Floats]:
+        """One term after another, which rounds each sum on the way: a unit for every term."""
         values, errors = np.zeros(s.shape, np.complex128), np.zeros(s.shape)
         sizes = np.zeros(s.shape)
         with certified_arithmetic():
-            for law, count in self.terms:
-                value, error = law.log_moment(s)
+            for (_, count), (value, error) in zip(self.terms, moments, strict=True):
                 values += count * value
                 errors += count * error
                 sizes += count * np.abs(value)
             errors += UNIT * (len(self.terms) + 2) * sizes
         return values, errors * (1 + UNIT * (len(self.terms) + 4))
+
+    def blur(self) -> float:
+        """How far a sum of losses can be off, beyond rounding."""
+        return sum(count * law.blur for law, count in self.terms) * (1 + 1e-12)
+
+    def doubt(self) -> float:
+        r"""By how many nats the mass of a sum of losses can be off, beyond rounding.
+
+        Also that masses sum to 1 only within their doubt d, where :math:`M-1` is summed: that is
+        one more atom without a loss, whose mass is at most d.
+        """
+        shares = ((min(2 * law.doubt, 1.0), count) for law, count in self.terms if law.doubt)
+        return sum(
+            count * -math.log1p(-share) if share < 0.5 else math.inf for share, count in shares
+        ) * (1 + 1e-12)
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
         """Estimates of the log-moment on the real axis; infinite where it overflows."""
