@@ -70,7 +70,7 @@ class FiniteLoss(Law):
             kept = (least + most) / 2
             self.log_masses = log_first - math.log(kept) if 0.0 < kept < 1.0 else log_first
             self.doubt = error
-            if infinite.upper > 0.0:
+            if infinite.upper > 0.0 and losses.size:
                 self.doubt += ((most - least) / 2 + 4 * UNIT) / max(least, 1e-300)
             self.masses = np.exp(self.log_masses)
             self.largest = float(np.max(losses, initial=-math.inf)) if losses.size else 0.0

@@ -121,5 +121,7 @@ def _decays(e: Floats, theta: float, low: Floats, high: Floats) -> Floats:
         # the least density of each cell is at its lower end: a geometric series
         least = np.exp(-a * length) * -np.expm1(-2 * a * e) / -np.expm1(-a * length)
         weight = least * length / (2 * total) * 0.998
-        best = np.maximum(best, weight * (1 - np.minimum(2 / np.maximum(np.outer(low, length), 1.0), 1.0)))
+        best = np.maximum(
+            best, weight * (1 - np.minimum(2 / np.maximum(np.outer(low, length), 1.0), 1.0))
+        )
     return np.maximum(falls, -np.log1p(-np.minimum(best, 1 - 1e-12)))

@@ -63,6 +63,7 @@ _LARGEST_DOUBT = 1e15
 _LARGEST_TURN = 1e-3
 _MOST_NODES = 1_200_000
 _MOST_WORK = 1.2e7  # evaluations of e^(sL), about half a second
+_TOO_MUCH_WORK = 4 * _MOST_WORK  # where the moment bound has to do
 
 
 class _Tail(NamedTuple):
@@ -145,6 +146,8 @@ class Line:
             if not smoothing or product.work(count, step) <= most_work:
                 break
             smoothing *= 2
+        if not product.work(count, step) <= max(_TOO_MUCH_WORK, most_work):
+            raise BeyondFloats("the losses are too far apart for a line")
         nodes = np.asarray(theta + 1j * step * np.arange(count), np.complex128)
         values, errors = product.nominal_log_moment(nodes)
         values = values + smoothing / 2 * (nodes * (nodes + 1))
@@ -207,7 +210,9 @@ class Line:
         if self.smoothing > 0.0:
             density = float(np.sum(fixed.weights * bells.real)) + self.tail.density
             density = max(density + 1.0011 * fixed.density.base + slope * fixed.density.steep, 0.0)
-            smoothed = self.smoothing * math.exp(min(self.smoothing / 8, 700.0)) * density * 1.000001
+            smoothed = (
+                self.smoothing * math.exp(min(self.smoothing / 8, 700.0)) * density * 1.000001
+            )
         if not (log_scale < 700.0 and log_doubt < 700.0 and doubt < _LARGEST_DOUBT):
             return 0.0, 1.0  # a line so unsuitable that it says nothing
         scale = math.exp(log_scale)  # what underflow takes away is added below

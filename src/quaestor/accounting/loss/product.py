@@ -181,11 +181,10 @@ def least_point(function: Callable[[Floats], Floats], *, ratio: float) -> float:
     ladder = np.asarray(4.0 ** np.arange(-8, 11), np.float64)
     for _ in range(4):
         lowest = _lowest(function, ladder)
-        if 0 < lowest < ladder.size - 1:
+        further = ladder * 4.0 ** (-16 if lowest == 0 else 16)
+        if 0 < lowest < ladder.size - 1 or not 1e-30 < further[0] < 1e24:
             break
-        ladder = ladder * 4.0 ** (-16 if lowest == 0 else 16)
-        if not 1e-18 < ladder[0] < 1e12:
-            break
+        ladder = further
     middle, factor = float(ladder[min(lowest, ladder.size - 1)]), 4.0
     while factor > ratio:
         grid = np.asarray(middle * factor ** np.linspace(-1.0, 1.0, 9), np.float64)

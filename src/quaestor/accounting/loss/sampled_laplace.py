@@ -134,6 +134,15 @@ class SampledLaplaceLoss(Law):
         dip *= math.sin(height / 2) ** 2
         return fastest * height - abs(theta) / 2 * math.log1p(-dip)
 
+    def _longer(self, beyond: float, theta: float) -> float:
+        """By how many nats the integrand can grow from the last place to ``beyond`` it.
+
+        Its exponent is -l/2 and a power of w; log w has the slope q e^l/w, which rises with l.
+        """
+        odds = self.epsilon + beyond + math.log(self.rate) - math.log1p(-self.rate)
+        slope = 1 / (1 + math.exp(min(-odds, 700.0)))
+        return beyond * (0.5 + (abs(theta) + 1) * slope)
+
     def _plan(self, theta: float, fastest: float) -> _Plan:
         """The number of panels, the ellipse and the rule that together need the fewest nodes."""
         best = (math.inf, _Plan(1, _RHOS[0], 64))
@@ -143,7 +152,8 @@ class SampledLaplaceLoss(Law):
             half = self.epsilon / panels
             for rho in _RHOS:
                 height, beyond = half * (rho - 1 / rho) / 2, half * ((rho + 1 / rho) / 2 - 1)
-                nats = self._off_axis(height, beyond, theta, fastest) + beyond / 2 + _NATS + 3
+                nats = self._off_axis(height, beyond, theta, fastest) + _NATS + 3
+                nats += self._longer(beyond, theta)
                 if math.isinf(nats):
                     break
                 size = math.ceil(nats / (2 * math.log(rho)))
@@ -158,7 +168,8 @@ class SampledLaplaceLoss(Law):
         half = self.epsilon / plan.panels
         height = half * (plan.rho - 1 / plan.rho) / 2
         beyond = half * ((plan.rho + 1 / plan.rho) / 2 - 1)
-        per_panel = 16
+        # the integrand's logarithm has a slope of at most |theta| + 1.5: looked at that finely
+        per_panel = min(max(math.ceil(2 * half * (abs(theta) + 2.5)), 16), 1 << 14)
         step = 2 * half / per_panel
         margin = math.ceil(beyond / step)
         count = plan.panels * per_panel + 2 * margin + 1
