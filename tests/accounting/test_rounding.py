@@ -195,7 +195,7 @@ def test_sampled_gaussians_of_little_noise_charge_what_cancels(mu: float, removi
 
 def test_a_sum_over_a_million_terms_is_within_its_error() -> None:
     generator = np.random.default_rng(7)
-    values = generator.normal(size=(1, 1_000_000)) * (1 + 0.5j)
+    values = np.asarray(generator.normal(size=(1, 1_000_000)) * (1 + 0.5j), np.complex128)
     counts = np.floor(generator.uniform(1.0, 9.0, size=1_000_000))
     (total,), (error,) = summed(values, np.zeros(values.shape), counts)
     exact = math.fsum(values[0].real * counts)  # each product is rounded once, in both

@@ -31,8 +31,8 @@ class ExponentialSums:
 
     ``loss_sizes`` and ``mass_sizes`` say from how large numbers each loss and each log-mass was
     computed, if larger than they are: 16 and 8 units of these are charged. numpy adds along the
-    last axis in pairs, in blocks of 128 with eight sums each: n terms err by at most 19 + log2(n/128)
-    units, below 40 for any array that fits into memory.
+    last axis in pairs, in blocks of 128 with eight sums each: n terms err by at most 19 units and
+    log2(n/128) more, below 40 for any array that fits into memory.
     """
 
     def __init__(

@@ -105,7 +105,7 @@ class FiniteLoss(Law):
             return np.zeros(thetas.shape)
         exponents = np.outer(thetas, self.losses)
         near = np.max(np.abs(exponents), axis=1) <= _NEAR
-        close = np.log1p(np.expm1(np.where(near[:, None], exponents, 0.0)) @ self.masses)
+        close: Floats = np.log1p(np.expm1(np.where(near[:, None], exponents, 0.0)) @ self.masses)
         if bool(np.all(near)):
             return close
         exponents += self.log_masses
@@ -118,7 +118,7 @@ class FiniteLoss(Law):
         return float(count * self.losses.size)
 
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
-        """By the heaviest atoms of the tilted law, whose shares are known to within a thousandth."""
+        """By the heaviest atoms of the tilted law, whose shares are known to a thousandth."""
         if self.losses.size < 2:
             return np.zeros(low.shape)
         exponents = theta * self.losses + self.log_masses

@@ -84,7 +84,7 @@ class Law(ABC):
         if self.blur == self.doubt == 0.0:
             return values, errors
         # what each term is off by counts beside |M(s)|, which may be far less than the sum of sizes
-        at_theta, _ = self.nominal_log_moment(s[:1].real + 0j)
+        at_theta, _ = self.nominal_log_moment(np.asarray(s[:1].real, np.complex128))
         moved = np.expm1(np.minimum(self.blur * np.abs(s), 600.0))
         with certified_arithmetic():
             less = np.exp(np.minimum(at_theta.real - values.real + errors, 60.0))

@@ -257,8 +257,8 @@ class Line:
         furthest = float(np.max(reach))
         if self.lattice is None:
             kernel = 1 / (s * (s + 1))
-            rows = (row(np.abs(kernel), 16.0),)
-            return _Fixed(weights, sign * weights * kernel, None, rows, density, furthest)
+            only = (row(np.abs(kernel), 16.0),)
+            return _Fixed(weights, sign * weights * kernel, None, only, density, furthest)
         gap = self.lattice.gap
         turned = np.exp(-s * gap)
         above, below = -expm1(-s * gap), -expm1(-(s + 1) * gap)

@@ -56,19 +56,14 @@ class Response(OneOfMany):
 
     def listed(self) -> FiniteLoss:
         """Truth, lie, and what is told by a failure, the same in both worlds."""
-        if self.infinite.upper >= 1.0:
+        told = self.infinite
+        if told.upper >= 1.0:
             nothing = np.zeros(0)
-            told = self.infinite
             return FiniteLoss(nothing, nothing, nothing, infinite=told, opposite=told)
         truth = math.log1p(-self.infinite.upper) - math.log1p(math.exp(-self.epsilon))
-        told = np.array([truth, truth - self.epsilon])
-        return FiniteLoss(
-            np.array([self.epsilon, -self.epsilon]),
-            told,
-            told[::-1].copy(),
-            infinite=self.infinite,
-            opposite=self.infinite,
-        )
+        first = np.array([truth, truth - self.epsilon])
+        losses = np.array([self.epsilon, -self.epsilon])
+        return FiniteLoss(losses, first, first[::-1].copy(), infinite=told, opposite=told)
 
     @classmethod
     def together(cls, laws: Sequence[tuple[Law, int]]) -> list[tuple[Law, int]]:

@@ -201,7 +201,7 @@ class SampledLaplaceLoss(Law):
         logs = np.concatenate((np.log(weights) + self._log_density(x), self.atoms[1]))
         rises = np.outer(thetas, losses)
         near = np.max(np.abs(rises), axis=1) <= _NEAR
-        close = np.log1p(np.expm1(np.where(near[:, None], rises, 0.0)) @ np.exp(logs))
+        close: Floats = np.log1p(np.expm1(np.where(near[:, None], rises, 0.0)) @ np.exp(logs))
         if bool(np.all(near)):
             return close
         top = np.max(rises + logs, axis=1)

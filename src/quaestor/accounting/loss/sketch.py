@@ -44,8 +44,8 @@ def _logarithm(z: Complexes) -> tuple[Complexes, Floats]:
     is below 1/2, the square of the size of 1 + z, less 1, is off by at most 4 u (m (2 + m) + m^2),
     relative to a square of at least 1/4; elsewhere the size is off by 2 u and its logarithm by as
     much again, and then m is at least a third of the size of 1 + z. Beyond the pole there is no
-    moment, and so close to it that rounding might have crossed it, none is claimed: the value is then
-    arbitrary, and its error infinite.
+    moment, and so close to it that rounding might have crossed it, none is claimed: the value is
+    then arbitrary, and its error infinite.
     """
     inside = 1 + z.real > 1e-10 * (1 + np.abs(z.real))
     safe = np.where(inside, z, 0.0)
