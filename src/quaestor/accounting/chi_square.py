@@ -8,8 +8,8 @@ With :math:`a = r/2`, the regularised incomplete gamma functions are
 with a - K in {1/2, 1}. Nothing cancels, and once the ratio q of the next terms is below 1 the rest
 is at most q/(1 - q) times the last term, for the ratios fall; so is the rest of the second sum with
 its last part, since :math:`\Gamma(c, x) \le x^{c-1}e^{-x}` for c up to 1 makes that at most the
-next term. After the last one the formal ratio (a - K - 1)/x is 0 or, for odd r, negative, and the last
-part is still at most the term itself and no less: so a ratio below 0 counts as 0. The general
+next term. After the last one the formal ratio (a - K - 1)/x is 0 or, for odd r, negative, and the
+last part is still at most the term itself and no less: so a ratio below 0 counts as 0. The general
 function of the ball library loses about r bits here.
 """
 

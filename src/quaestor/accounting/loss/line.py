@@ -344,13 +344,14 @@ class Line:
             further, at_further = self.second
             first = self.theta * reach, -log_scale
             other = (further - self.theta) * reach, at_further - further * epsilon - log_scale
-        if not all(fall > 0.0 and start - fall < 700.0 for fall, start in (first, other)):
-            return math.inf  # nothing is known of them: the lower end is 0
         doubt = 8 * UNIT * (abs(log_scale) + abs(other[1]) + other[0] + first[0])
         doubt += self.doubt  # the masses as they are written may sum to a little more than 1
-        return math.exp(min(doubt, 700.0)) * sum(
-            math.exp(start - fall) / -math.expm1(-fall) for fall, start in (first, other)
-        )
+        total = 0.0
+        for fall, start in (first, other):
+            if not (fall > 0.0 and start - fall + doubt < 700.0):
+                return math.inf  # nothing is known of them: the lower end is 0
+            total += math.exp(start - fall + doubt) / -math.expm1(-fall)
+        return total
 
 
 def _sum_above(*terms: float) -> float:

@@ -175,7 +175,13 @@ class SampledGaussianLosses(Law):
 
     def _at_theta(self, theta: float) -> Floats:
         """The log-moment of each loss on the real axis, good to all but a few digits."""
-        return self._sums(self._rule(theta, 0.0), theta).at_theta()
+        rule = self._rule(theta, 0.0)
+        logs = self._log_ratios(rule.places)
+        bells = math.log(rule.step / math.sqrt(2 * math.pi)) - rule.places**2 / 2
+        exponents = bells + self._power(theta) * logs
+        top = np.max(exponents, axis=1)
+        values: Floats = top + np.log(np.sum(np.exp(exponents - top[:, None]), axis=1))
+        return values
 
     def _beside(self, rule: _Rule, theta: float, s: Complexes) -> tuple[Complexes, Floats]:
         """The sums of a rule beside the axis, where the loss is complex."""
