@@ -233,3 +233,41 @@ def test_cells_whose_lesser_share_carries_the_other_world() -> None:
     bounds = q.compose(pair).delta_bounds(epsilon=1.0)
     assert bounds.lower == 0.0
     assert bounds.upper >= 1 - math.exp(-49.0)
+
+
+# To the ends of floats.
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        q.GaussianDP(mu=1e-162),
+        q.Gaussian(sigma=1e-150, sensitivity=1e150),
+        q.Gaussian(sigma=1e150, sensitivity=1e-150),
+        q.Laplace(scale=1e-150),
+        q.Laplace(scale=1e150),
+        q.Geometric(scale=1e-150),
+        q.RandomizedResponse(epsilon=1e-150),
+        q.ApproxDP(epsilon=1e6, delta=1.0),
+        q.ProbabilityVectors(p=(1.0, 0.0), q=(0.0, 1.0)),
+        q.ProbabilityVectors(p=(5e-324, 1.0), q=(1.0, 0.0)),
+        q.PoissonSampled(release=q.Gaussian(sigma=1e-100), rate=0.5),
+        q.PoissonSampled(release=q.Laplace(scale=1e-100), rate=0.5),
+        q.PoissonSampled(release=q.PureDP(epsilon=1e6), rate=5e-324),
+        q.PoissonSampled(release=q.Geometric(scale=1e-150), rate=5e-324),
+        q.PoissonSampled(release=q.DiscreteGaussian(sigma=0.05, sensitivity=100_000), rate=0.5),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("count", [1, 10**15])
+def test_every_valid_release_has_a_bound(release: q.Release, count: int) -> None:
+    for at in (0.0, 1.0):
+        bounds = q.compose(release * count).delta_bounds(epsilon=at)
+        assert 0.0 <= bounds.lower <= bounds.upper <= 1.0
+
+
+def test_gaussians_too_weak_to_be_squared_still_cost_something() -> None:
+    weak = q.compose(q.GaussianDP(mu=1e-162))
+    truth = mp.erf(mp.mpf(1e-162) / (2 * mp.sqrt(2)))  # delta at epsilon 0
+    assert truth in weak.delta_bounds(epsilon=0.0)
+    assert weak.epsilon(delta=0.0) == math.inf
