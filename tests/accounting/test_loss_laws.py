@@ -16,6 +16,7 @@ from quaestor.accounting.loss.product import Product
 from quaestor.accounting.loss.responses import Response
 from quaestor.accounting.loss.sampled_gaussian import SampledGaussianLoss
 from quaestor.accounting.loss.sampled_laplace import SampledLaplaceLoss
+from quaestor.accounting.releases import ProbabilityVectors
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.law import Law
@@ -91,6 +92,7 @@ def true_moment(law: Law, s: mp.mpc) -> mp.mpc:
         return mp.mpc(oracles[type(law)](law, s))  # type: ignore[operator]
 
 
+ATOMS = ProbabilityVectors(p=(0.25, 0.5, 0.25), q=(0.5, 0.375, 0.125)).losses()[0]
 LAWS: dict[str, Law] = {
     "sampled Gaussian": SampledGaussianLoss(mu=1.0, rate=0.01, removing=True),
     "sampled Gaussian, often": SampledGaussianLoss(mu=0.3, rate=0.6, removing=True),
@@ -101,7 +103,7 @@ LAWS: dict[str, Law] = {
     "sampled Laplace, added": SampledLaplaceLoss(epsilon=2.0, rate=0.3, removing=False),
     "Laplace": LaplaceLoss(0.7),
     "response": Response(0.3),
-    "atoms": FiniteLoss(np.array([-1.0, 0.25, 0.5]), np.array([0.2, 0.5, 0.3])),
+    "atoms": ATOMS,
     "discrete Gaussian": DiscreteGaussianLoss(sigma=0.8, shift=2),
 }
 

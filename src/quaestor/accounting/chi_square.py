@@ -7,8 +7,10 @@ With :math:`a = r/2`, the regularised incomplete gamma functions are
 
 with a - K in {1/2, 1}. Nothing cancels, and once the ratio q of the next terms is below 1 the rest
 is at most q/(1 - q) times the last term, for the ratios fall; so is the rest of the second sum with
-its last part, since :math:`\Gamma(c, x) \le x^{c-1}e^{-x}` for c up to 1. The general function of
-the ball library loses about r bits here.
+its last part, since :math:`\Gamma(c, x) \le x^{c-1}e^{-x}` for c up to 1 makes that at most the
+next term. After the last one the formal ratio (a - K - 1)/x is 0 or, for odd r, negative, and the
+last part is still at most the term itself and no less: so a ratio below 0 counts as 0. The general
+function of the ball library loses about r bits here.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ def _above(degrees: int, x: arb) -> arb:
     for k in range(1, (degrees + 1) // 2):
         total += term
         term *= (a - k) / x
-        ratio = (a - k - 1) / x
+        ratio = ((a - k - 1) / x).max(ZERO)
         if term < enough and ratio < 1:
             return scale * (total + between(ZERO, term / (1 - ratio)))
     last = x.sqrt().erfc() if degrees % 2 else (-x).exp()

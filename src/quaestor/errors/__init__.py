@@ -20,6 +20,8 @@
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
     ├── InconsistentAnswers       two ways to compute one number exclude each other: a bug, reported
+    ├── CertificationFault        a certified computation broke its own rules; please report it
+    ├── BeyondFloats              a certified computation left the range of floats
     ├── BudgetExceeded            a charge that does not fit; nothing was charged
     │   └── AccountOverdrawn      the account's promise is not kept by today's prices
     ├── AccountClosed             the account takes no further charges
@@ -38,6 +40,8 @@ what to do next.
 from __future__ import annotations
 
 from quaestor.errors.base import (
+    BeyondFloats,
+    CertificationFault,
     InconsistentAnswers,
     InvalidExpression,
     InvalidParameter,
@@ -78,7 +82,9 @@ __all__ = [
     "AccountClosed",
     "AccountExists",
     "AccountOverdrawn",
+    "BeyondFloats",
     "BudgetExceeded",
+    "CertificationFault",
     "ChargeSettled",
     "ClockWentBack",
     "ContradictoryFacts",

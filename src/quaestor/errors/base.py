@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
+    "BeyondFloats",
+    "CertificationFault",
     "InconsistentAnswers",
     "InvalidExpression",
     "InvalidParameter",
@@ -133,6 +135,24 @@ class InconsistentAnswers(QuaestorError):
     def fields(self) -> dict[str, Any]:
         """The question and both answers, as text, for infinities are no JSON."""
         return {"question": self.question, "first": str(self.first), "second": str(self.second)}
+
+
+class CertificationFault(QuaestorError):
+    """A certified computation broke one of its own rules; no number is given.
+
+    This is a fault of this package and not of the caller: please report the call.
+    """
+
+    code = "certification_fault"
+
+
+class BeyondFloats(QuaestorError, OverflowError):
+    """A certified computation left the range of floats; no number is given.
+
+    Where a wider bound is known to be true, it is given instead of this error.
+    """
+
+    code = "beyond_floats"
 
 
 class MissingExtra(QuaestorError, ImportError):

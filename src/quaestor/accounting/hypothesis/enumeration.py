@@ -51,7 +51,7 @@ def _release_outcomes(release: Release, count: int) -> tuple[Floats, Floats] | N
     law = laws[0]
     if law.infinite.upper or law.blur or law.error:
         return None
-    return law.masses, law.masses * np.exp(-law.losses)
+    return np.exp(law.log_first), np.exp(law.log_second)
 
 
 def _responses(epsilon: float, delta: float, count: int) -> tuple[Floats, Floats]:

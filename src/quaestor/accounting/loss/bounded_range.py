@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quaestor.accounting.loss.complexes import UNIT, expm1
+from quaestor.accounting.loss.exponential_sums import as_nats
 from quaestor.accounting.loss.law import Law
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class BoundedRangeLoss(Law):
     def __init__(self, epsilon: float) -> None:
         self.epsilon = self.largest = epsilon
 
-    def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+    def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         e, a = self.epsilon, s + 0.5
         s = np.where(a.real >= 0, s, -1 - s)  # M is even in a
         far, errors = self._closed(s)
@@ -58,12 +59,22 @@ class BoundedRangeLoss(Law):
         return np.where(near, series, far), np.where(near, small, errors)
 
     def _closed(self, s: Complexes) -> tuple[Complexes, Floats]:
+        """The quotient, at a place at least 1e-9/e away from its removable pole a = 0.
+
+        A place that is nearer is moved there, s and a together. M is even in a, and its logarithm
+        changes by at most (ae)^2: less than 1e-18.
+        """
         e, twice = self.epsilon, 2 * s + 1
-        twice = np.where(np.abs(twice) < 1e-9, 1e-9, twice)
+        closest = 1e-9 / max(e, 1e-9)
+        at_pole = np.abs(twice) < closest
+        twice = np.where(at_pole, closest, twice)
+        s = np.where(at_pole, (twice - 1) / 2, s)
         grown = expm1(-twice * e)
-        values = s * e + np.log(grown / (twice * math.expm1(-e)))
-        bent = np.abs(twice * e) * np.abs(grown + 1) / np.maximum(np.abs(grown), 1e-300)
-        errors = UNIT * (64 + 16 * bent + 4 * np.abs(s * e) + 4 * np.abs(values))
+        inside = grown / (twice * math.expm1(-e))
+        values = s * e + np.log(np.where(inside == 0, 1e-300, inside))
+        bent = np.abs(twice * e) * np.abs(grown + 1)
+        ends = 4 * np.abs(s * e) + 4 * np.abs(values)
+        errors = UNIT * (64 + ends) + 1e-18 * at_pole + as_nats(16 * UNIT * bent, np.abs(grown))
         return values, errors
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
@@ -82,7 +93,7 @@ class BoundedRangeLoss(Law):
         """
         e = self.epsilon
         y = max(abs(theta + 0.5) * e, 1e-6)
-        steep = math.sinh(min(y, 300.0)) ** 2
+        steep = math.sinh(min(y, 300.0)) ** 2  # less than it is from there on, which is safe
         rise = np.log1p(np.minimum(high * e, 1.0) ** 2 / steep)
         exact = (np.log1p((low * e / y) ** 2) - rise) / 2 - 1e-9
         variance = 1 / 3 - y * y / 15 if y < 0.5 else 1 / (y * y) - 1 / steep

@@ -25,16 +25,18 @@ _MOST_VALUES = 64  # of one loss that comes more than once
 
 def enumerated(product: Product) -> AtomCurve | None:
     """The exact curve of a product that has few different sums; None if they are many."""
-    groups: list[tuple[Floats, Floats, int]] = []  # losses, masses, count
+    groups: list[tuple[Floats, Floats, int]] = []  # losses, logarithms of masses, count
     blur = error = 0.0
     for law, count in product.terms:
         if isinstance(law, FiniteLoss):
-            groups.append((law.losses, law.masses, count))
-            blur, error = blur + count * law.blur, error + count * law.error
+            if not law.losses.size or law.doubt * count > 1.0:
+                return None
+            groups.append((law.losses, law.log_masses, count))
+            blur, error = blur + count * law.blur, error + 2 * count * law.doubt
         elif isinstance(law, Responses) and law.epsilons.size <= 20:
             for epsilon, times in zip(law.epsilons, law.counts, strict=True):
-                lie = 1 / (1 + math.exp(min(float(epsilon), 700.0)))
-                pair = np.array([epsilon, -epsilon]), np.array([1 - lie, lie])
+                truth = -math.log1p(math.exp(-float(epsilon)))
+                pair = np.array([epsilon, -epsilon]), np.array([truth, truth - epsilon])
                 groups.append((*pair, int(times) * count))
         else:
             return None
@@ -46,15 +48,25 @@ def enumerated(product: Product) -> AtomCurve | None:
         if sums > _MOST_SUMS:
             return None
     atoms = Atoms(losses=np.zeros(1), masses=np.ones(1), blur=0.0, error=0.0)
-    for losses, masses, count in groups:
-        atoms = atoms @ _power(losses, masses, count)
+    for losses, log_masses, count in groups:
+        atoms = atoms @ _power(losses, log_masses, count)
     return AtomCurve(replace(atoms, blur=atoms.blur + blur, error=atoms.error + error))
 
 
-def _power(losses: Floats, masses: Floats, count: int) -> Atoms:
-    """``count`` independent copies: one atom for every way to share the count among the values."""
+def _power(losses: Floats, log_masses: Floats, count: int) -> Atoms:
+    """``count`` independent copies: one atom for every way to share the count among the values.
+
+    A log-mass is off by eight units. Those that are below -750 by more than the number of ways
+    can make up for belong to masses that underflow, and are accounted for as such.
+    """
+    largest = float(np.max(np.abs(log_masses)))
     if count == 1:
-        return Atoms(losses=losses, masses=masses, blur=0.0, error=8 * UNIT)
+        return Atoms(
+            losses=losses,
+            masses=np.exp(log_masses),
+            blur=8 * UNIT * float(np.max(np.abs(losses))),
+            error=UNIT * (16 + 16 * min(largest, 750.0)),
+        )
     shares = np.zeros((1, 0))
     left = np.array([float(count)])
     for _ in range(losses.size - 1):
@@ -66,8 +78,9 @@ def _power(losses: Floats, masses: Floats, count: int) -> Atoms:
     shares = np.column_stack((shares, left))
     factorials = np.array([math.lgamma(i + 1.0) for i in range(count + 1)])
     logs = factorials[count] - np.sum(factorials[shares.astype(int)], axis=1)
-    logs = logs + shares @ np.log(masses)
-    size = float(factorials[count]) + count * float(np.max(np.abs(np.log(masses)))) + count
+    logs = logs + shares @ log_masses
+    ways = float(factorials[count]) + count
+    size = ways + min(count * largest, 750.0 + ways)
     return Atoms(
         losses=shares @ losses,
         masses=np.exp(logs),

@@ -9,6 +9,7 @@ import numpy as np
 
 from quaestor.accounting.loss.complexes import UNIT
 from quaestor.accounting.loss.law import Law
+from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.complexes import Complexes, Floats
 
 __all__ = ["GaussianLoss"]
+
+_UNDERFLOW = 1e-300  # what the square of mu can lose of it
 
 
 class GaussianLoss(Law):
@@ -26,20 +29,30 @@ class GaussianLoss(Law):
 
     @classmethod
     def together(cls, laws: Sequence[tuple[Law, int]]) -> list[tuple[Law, int]]:
-        """One Gaussian; its variance is summed exactly, so that many round no worse than one."""
-        variances = (law.mu * law.mu * count for law, count in laws if isinstance(law, cls))
-        variance = math.fsum(variances)
-        return [(GaussianLoss(math.sqrt(variance)), 1)] if variance > 0.0 else []
+        """One Gaussian; its variance is summed exactly, so that many round no worse than one.
+
+        In units of the largest mu: the square of a very small one would be no number at all.
+        """
+        pairs = [(law.mu, count) for law, count in laws if isinstance(law, cls) and law.mu > 0.0]
+        largest = max((mu for mu, _ in pairs), default=0.0)
+        if largest == 0.0:
+            return []
+        if math.isinf(largest):
+            return [(GaussianLoss(largest), 1)]
+        variance = math.fsum((mu / largest) ** 2 * count for mu, count in pairs)
+        return [(GaussianLoss(largest * math.sqrt(variance)), 1)]
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
         return self.mu * self.mu / 2 * (thetas * (thetas + 1))
 
-    def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+    def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+        if not self.mu * self.mu < 1e300:
+            raise BeyondFloats("the variance of a Gaussian loss is beyond floats")
         values = self.mu * self.mu / 2 * (s * (s + 1))
-        return values, 12 * UNIT * np.abs(values)
+        return values, 12 * UNIT * np.abs(values) + _UNDERFLOW * (1 + np.abs(s)) ** 2
 
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:  # noqa: ARG002
-        return 0.999 * (self.mu * low) ** 2 / 2
+        return 0.999 * np.minimum(self.mu * low, 1e100) ** 2 / 2
 
 
 class ConcentratedLoss(GaussianLoss):

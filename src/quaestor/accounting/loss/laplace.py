@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.accounting.loss.complexes import UNIT, expm1, log1p
+from quaestor.accounting.certified_arithmetic import rough_arithmetic
+from quaestor.accounting.loss.complexes import UNIT, expm1, log1p, summed
+from quaestor.accounting.loss.exponential_sums import as_nats
 from quaestor.accounting.loss.law import Law, OneOfMany, least_one_minus_cosine, representatives
 
 if TYPE_CHECKING:
@@ -48,31 +49,40 @@ class LaplaceLosses(Law):
 
     def __init__(self, epsilons: Floats, counts: Floats) -> None:
         self.epsilons, self.counts = epsilons, counts
-        self.largest = math.fsum(epsilons * counts)
+        with rough_arithmetic():  # more than floats hold is infinite
+            self.largest = float(np.sum(epsilons * counts)) * (1 + 1e-13)
         self._few = representatives(epsilons, counts)
 
-    def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+    def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         values, errors = np.empty(s.shape, np.complex128), np.empty(s.shape)
         step = max(_CHUNK // self.epsilons.size, 1)
         for start in range(0, s.size, step):
             part = slice(start, start + step)
-            values[part], errors[part] = self._log_moment(s[part])
+            values[part], errors[part] = self._some(s[part])
         return values, errors
 
-    def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
-        a = s + 0.5
-        a = np.where(a.real >= 0, a, -a)  # M is even in a
-        a = np.where(np.abs(a) < 1e-9, 1e-9, a)
-        half = a - 0.5
+    def _some(self, s: Complexes) -> tuple[Complexes, Floats]:
+        """M is even in a, so that s may be -1 - s; and s is never found again from a.
+
+        Within 1e-9/e of the removable pole a = 0 (e the largest epsilon, or 1), both are moved
+        there: as M is even in a, its logarithm changes by at most (ae)^2, below 1e-18.
+        """
+        half = np.where(s.real >= -0.5, s, -1 - s)
+        a = half + 0.5
+        closest = 1e-9 / max(float(np.max(self.epsilons)), 1.0)
+        at_pole = np.abs(a) < closest
+        a = np.where(at_pole, closest, a)
+        half = np.where(at_pole, a - 0.5, half)
         turns = np.multiply.outer(a, self.epsilons)
         grown = expm1(-2 * turns)
         inner = (half / (2 * a))[:, None] * grown
         linear = np.multiply.outer(half, self.epsilons)
         values = linear + log1p(inner)
         size = np.abs(grown) * 16 + np.abs(turns) * np.abs(grown + 1) * 8
-        relative = UNIT * np.abs(half / a)[:, None] * size / np.maximum(np.abs(1 + inner), 1e-300)
-        errors = np.log1p(relative) + 4 * UNIT * np.abs(linear)
-        return values @ self.counts, errors @ self.counts
+        doubt = UNIT * np.abs(half / a)[:, None] * size
+        errors = as_nats(doubt, np.abs(1 + inner)) + 4 * UNIT * np.abs(linear)
+        errors += 1e-18 * at_pole[:, None]
+        return summed(values, errors, self.counts)
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
         """Of a few of the losses, which stand for the others."""
@@ -110,5 +120,7 @@ def _decays(e: Floats, theta: float, low: Floats, high: Floats) -> Floats:
         # the least density of each cell is at its lower end: a geometric series
         least = np.exp(-a * length) * -np.expm1(-2 * a * e) / -np.expm1(-a * length)
         weight = least * length / (2 * total) * 0.998
-        best = np.maximum(best, weight * (1 - np.minimum(2 / np.outer(low, length), 1.0)))
+        best = np.maximum(
+            best, weight * (1 - np.minimum(2 / np.maximum(np.outer(low, length), 1.0), 1.0))
+        )
     return np.maximum(falls, -np.log1p(-np.minimum(best, 1 - 1e-12)))

@@ -36,13 +36,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.certified_arithmetic import certified_arithmetic, rough_arithmetic
 from quaestor.accounting.loss.complexes import UNIT, expm1
 from quaestor.accounting.loss.product import least_point
+from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.complexes import Complexes, Floats
@@ -55,9 +58,12 @@ _NEGLIGIBLE = 42.0  # nats below the integrand's peak at which truncation may ha
 _LARGEST_BLOCK = 1.02  # ratio of the ends of a block of the tail
 _MANY_BLOCKS = 6000  # where wide ones say too little
 _LITTLE_WORK = 1e6  # evaluations of e^(sL) for which a closer look does not pay
-_UNDERFLOW = 1e-290
+_UNDERFLOW = 1e-290  # more than all that underflow can take from a sum
+_LARGEST_DOUBT = 1e15
+_LARGEST_TURN = 1e-3
 _MOST_NODES = 1_200_000
 _MOST_WORK = 1.2e7  # evaluations of e^(sL), about half a second
+_TOO_MUCH_WORK = 4 * _MOST_WORK  # where the moment bound has to do
 
 
 class _Tail(NamedTuple):
@@ -67,7 +73,25 @@ class _Tail(NamedTuple):
     density: float
 
 
-@dataclass(frozen=True, slots=True)
+class _Row(NamedTuple):
+    """Sums of sizes over the nodes: times the nodes' own errors, and times what moves angles."""
+
+    base: float
+    steep: float
+
+
+class _Fixed(NamedTuple):
+    """What a line knows before it is asked: see ``Line._fixed``."""
+
+    weights: Floats
+    kernel: Complexes  # on a lattice without what depends on epsilon; times the weights
+    turned: Complexes | None
+    rows: tuple[_Row, ...]
+    density: _Row
+    furthest: float
+
+
+@dataclass(frozen=True)
 class Line:
     """Nodes on one vertical line, with the log-moment at each: answers for a range of epsilons."""
 
@@ -82,33 +106,36 @@ class Line:
     second: tuple[float, float]  # another theta, and K there
     lattice: Lattice | None
     limited: bool = False  # whether it is smoothed by more than asked for, to save work
+    blur: float = 0.0  # how far losses can be off in all, beyond rounding
+    doubt: float = 0.0  # by how many nats masses can be off in all, beyond rounding
 
     @classmethod
     def through(cls, product: Product, epsilon: float, *, width: float) -> Line:
         """The line that suits ``epsilon``, smoothed for a relative ``width`` of delta.
 
-        Raises OverflowError or ValueError where the numbers are beyond floats.
+        Raises :class:`~quaestor.errors.BeyondFloats` where the numbers are.
         """
-        with np.errstate(all="ignore"):
+        with certified_arithmetic():
             line = cls._through(product, epsilon, width=width)
         if not line.is_finite:
-            raise OverflowError("the moments are beyond floats")
+            raise BeyondFloats("the moments are beyond floats")
         return line
 
     @classmethod
     def _through(cls, product: Product, epsilon: float, *, width: float) -> Line:
-        if product.typical_loss() > epsilon:
-            theta, spread, reach, second = _below_the_mean(product, epsilon)
-        else:
-            theta, spread, reach, second = _above_the_mean(product, epsilon)
+        with rough_arithmetic():  # only choices: any line is sound
+            if product.typical_loss() > epsilon:
+                theta, spread, reach, second = _below_the_mean(product, epsilon)
+            else:
+                theta, spread, reach, second = _above_the_mean(product, epsilon)
         lattice = product.lattice()
         smoothing = 0.0
         if lattice is not None:
             reach = 2 * max(math.ceil(reach / lattice.gap / 2), 1) * lattice.gap  # an even number
         elif product.gaussian_variance() < (least := width / abs(theta * (theta + 1)) / 2):
             smoothing = least
-        if not 0.0 < reach < 1e300:
-            raise OverflowError("the losses are beyond floats")
+        if not (1e-280 < reach < 1e280 and math.isfinite(spread)):
+            raise BeyondFloats("the losses are beyond floats")
         step = 2 * math.pi / reach
         most_work = _MOST_WORK * min(max(1e-4 / width, 1.0), 16.0)  # who asks for more waits longer
         total = 0.4 / (abs(theta * (theta + 1)) * max(spread, 1 / abs(theta)))  # roughly
@@ -119,11 +146,13 @@ class Line:
             if not smoothing or product.work(count, step) <= most_work:
                 break
             smoothing *= 2
+        if not product.work(count, step) <= max(_TOO_MUCH_WORK, most_work):
+            raise BeyondFloats("the losses are too far apart for a line")
         nodes = np.asarray(theta + 1j * step * np.arange(count), np.complex128)
-        values, errors = product.log_moment(nodes)
+        values, errors = product.nominal_log_moment(nodes)
         values = values + smoothing / 2 * (nodes * (nodes + 1))
         top = float(values[0].real)
-        beyond, doubt = product.log_moment(np.array([complex(second)]))
+        beyond, doubt = product.nominal_log_moment(np.array([complex(second)]))
         smoothed = smoothing / 2 * second * (second + 1)
         return cls(
             theta=theta,
@@ -134,74 +163,139 @@ class Line:
             peak=top,
             smoothing=smoothing,
             tail=tail,
-            second=(second, float(beyond.real[0] + doubt[0]) + smoothed + 1e-9),
+            second=(second, _sum_above(beyond.real[0], doubt[0], smoothed, 1e-9)),
             lattice=lattice,
             limited=smoothing > wanted,
+            blur=product.blur(),
+            doubt=product.doubt(),
         )
 
     @property
     def is_finite(self) -> bool:
         """Whether the moments exist here, and floats can hold them."""
-        return math.isfinite(self.peak) and bool(np.all(np.isfinite(self.values)))
+        known = math.isfinite(self.peak) and math.isfinite(self.errors[0])
+        return known and bool(np.all(np.isfinite(self.values)))
 
     def delta(self, epsilon: float) -> Bounds:
         """Enclose delta at ``epsilon``; wide, but true, where the line does not suit it."""
-        with np.errstate(all="ignore"):
-            lower, upper = self._ends(epsilon)
+        try:
+            with certified_arithmetic():
+                lower, upper = self._ends(epsilon - self.blur)
+                if self.blur:  # every term of delta falls in epsilon as it rises in its loss
+                    lower, _ = self._ends(epsilon + self.blur)
+        except BeyondFloats:
+            return Bounds(lower=0.0, upper=1.0)
+        if self.doubt:
+            lower, upper = lower * math.exp(-self.doubt), upper * math.exp(min(self.doubt, 700.0))
         if math.isnan(lower) or math.isnan(upper):
             return Bounds(lower=0.0, upper=1.0)
         return Bounds(lower=min(max(lower, 0.0), 1.0), upper=min(max(upper, lower, 0.0), 1.0))
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
-        epsilon_error = UNIT * np.abs(self.nodes) * abs(epsilon) * 4
-        bells = np.exp(self.values - 1j * self.nodes.imag * epsilon)
-        wobble = np.abs(bells) * np.expm1(np.minimum(self.errors + epsilon_error + 8 * UNIT, 600.0))
-        weights = np.full(self.nodes.size, self.step / math.pi)
-        weights[0] /= 2
-        if self.lattice is not None and self._covers_the_period():
-            weights[-1] /= 2
-        kernel, blur = self._kernel(epsilon)
-        if self.theta < 0:  # past the pole at 0: what is found is delta - 1
-            kernel = -kernel
-        total = float(weights @ (bells * kernel).real)
-        doubt = float(weights @ (np.abs(kernel) * (wobble + 16 * UNIT * np.abs(bells))))
-        doubt += self.tail.delta
+        fixed = self._fixed
+        if fixed.furthest * abs(epsilon) * 4 * UNIT > _LARGEST_TURN:
+            return 0.0, 1.0  # the angles are not known
+        bells = np.exp(self.values - 1j * (self.nodes.imag * epsilon))
+        kernel, factors, blur = self._kernel(epsilon)
+        # np.sum adds in pairs: some forty units of the sizes, where a product may take any order
+        total = float(np.sum((bells * kernel).real))
+        slope = 4.01 * UNIT * abs(epsilon)
+        doubt = self.tail.delta + sum(
+            factor * (1.0011 * row.base + (slope + blur) * row.steep)
+            for factor, row in zip(factors, fixed.rows, strict=True)
+        )
         log_scale = self.peak - self.theta * epsilon
         log_doubt = UNIT * 8 * (abs(self.peak) + abs(self.theta * epsilon)) + float(self.errors[0])
         smoothed = 0.0
         if self.smoothing > 0.0:
-            density = float(weights @ bells.real) + float(weights @ wobble) + self.tail.density
-            smoothed = self.smoothing * math.exp(self.smoothing / 8) * max(density, 0.0) * 1.000001
-        if not (log_scale < 700.0 and log_doubt + blur < 700.0):
+            density = float(np.sum(fixed.weights * bells.real)) + self.tail.density
+            density = max(density + 1.0011 * fixed.density.base + slope * fixed.density.steep, 0.0)
+            smoothed = (
+                self.smoothing * math.exp(min(self.smoothing / 8, 700.0)) * density * 1.000001
+            )
+        if not (log_scale < 700.0 and log_doubt < 700.0 and doubt < _LARGEST_DOUBT):
             return 0.0, 1.0  # a line so unsuitable that it says nothing
-        scale = math.exp(log_scale)
-        wide = math.exp(log_doubt + blur) * (1 + 1e-15)
+        scale = math.exp(log_scale)  # what underflow takes away is added below
+        wide = math.exp(log_doubt) * (1 + 1e-15)
         less = doubt + self._aliases(epsilon, log_scale)
         if self.theta > 0:
-            upper = (total + doubt) * scale * wide + _UNDERFLOW
-            lower = (total - less - smoothed) * scale / wide - _UNDERFLOW
+            upper = max(total + doubt, 0.0) * scale * wide + _UNDERFLOW
+            lower = max(total - less - smoothed, 0.0) * scale / wide - _UNDERFLOW
         else:
             lower = 1.0 - (total + doubt + smoothed) * scale * wide - 4 * UNIT
-            upper = 1.0 - (total - less) * scale / wide + 4 * UNIT
+            upper = 1.0 - max(total - less, 0.0) * scale / wide + 4 * UNIT
         return lower, upper
+
+    @cached_property
+    def _fixed(self) -> _Fixed:
+        r"""What does not depend on epsilon, for a line is asked about many.
+
+        A node's error E grows by :math:`x = 4u|s|\varepsilon` for the angle:
+        :math:`e^{E+x}-1 = (e^E-1)e^x + (e^x-1)`, at most 1.001 times each for x up to 1/1000. Where
+        E says nothing, :math:`|M(s)|` is still at most the moment on the real axis, times what the
+        smoothing takes away.
+        """
+        s, sizes = self.nodes, np.exp(self.values.real)
+        errors = self.errors + 8 * UNIT
+        most = min(float(self.errors[0]), 600.0) - self.smoothing / 2 * s.imag**2
+        far = sizes + np.exp(np.minimum(self.values.real + errors, most))
+        wobble = np.where(errors < 30.0, sizes * np.expm1(np.minimum(errors, 30.0)), far)
+        weights = np.full(s.size, self.step / math.pi)
+        weights[0] /= 2
+        if self.lattice is not None and self._covers_the_period():
+            weights[-1] /= 2
+        sign = -1.0 if self.theta < 0 else 1.0  # past the pole at 0: what is found is delta - 1
+        reach = np.abs(s)
+
+        def row(height: Floats, units: Floats | float) -> _Row:
+            heights = weights * height
+            base = heights * (wobble + UNIT * (64 * sizes + units * (sizes + wobble)))
+            steep = heights * reach * (sizes + wobble)
+            return _Row(float(np.sum(base)) * 1.0001, float(np.sum(steep)) * 1.0001)
+
+        density = row(np.ones(s.size), 0.0)
+        furthest = float(np.max(reach))
+        if self.lattice is None:
+            kernel = 1 / (s * (s + 1))
+            only = (row(np.abs(kernel), 16.0),)
+            return _Fixed(weights, sign * weights * kernel, None, only, density, furthest)
+        gap = self.lattice.gap
+        turned = np.exp(-s * gap)
+        above, below = -expm1(-s * gap), -expm1(-(s + 1) * gap)
+        kernel = gap / (above * below)
+        height, units = np.abs(kernel), 64 + 32 * (reach + 1) * gap
+        moved = weights * gap / np.abs(below) * (sizes + wobble)
+        rows = (
+            row(height, units),
+            row(height * np.abs(turned), units),
+            _Row(0.0, float(np.sum(moved)) * 1.0001),
+        )
+        return _Fixed(weights, sign * weights * kernel, turned, rows, density, furthest)
 
     def with_more(self, product: Product) -> Line:
         """The same nodes after more releases: their log-moments are added, nothing is recomposed.
 
         What was beyond the last node shrinks by what the new losses add; a lattice is given up
         unless they share it, and then there is no line to reuse. The new losses may have no moments
-        here; then the line is not finite.
+        here; then the line is not finite, or the numbers are beyond floats.
+
+        Each addition rounds the history anew: the values by a unit of themselves, the peak by a
+        unit of itself, which every node carries from then on.
         """
-        with np.errstate(all="ignore"):
-            values, errors = product.log_moment(self.nodes)
+        with certified_arithmetic():
+            values, errors = product.nominal_log_moment(self.nodes)
             top = float(values[0].real)
-            beyond, doubt = product.log_moment(np.array([complex(self.second[0])]))
+            beyond, doubt = product.nominal_log_moment(np.array([complex(self.second[0])]))
+            history = np.abs(self.values) + abs(self.peak)
+            rounding = 4 * UNIT * (history + np.abs(values) + abs(top))
             return replace(
                 self,
                 values=self.values + values - top,
-                errors=self.errors + errors + errors[0] + 4 * UNIT * (np.abs(values) + abs(top)),
+                errors=(self.errors + errors + errors[0] + rounding) * (1 + 4 * UNIT),
                 peak=self.peak + top,
-                second=(self.second[0], self.second[1] + float(beyond.real[0] + doubt[0]) + 1e-12),
+                second=(self.second[0], _sum_above(self.second[1], beyond.real[0], doubt[0])),
+                blur=self.blur + product.blur(),
+                doubt=self.doubt + product.doubt(),
             )
 
     def _covers_the_period(self) -> bool:
@@ -209,20 +303,32 @@ class Line:
         half = math.pi / self.lattice.gap
         return bool(abs(float(self.nodes[-1].imag) - half) < self.step / 4)
 
-    def _kernel(self, epsilon: float) -> tuple[Complexes, float]:
-        """What multiplies e^(K - s epsilon), and how many nats rounding of losses may cost."""
-        s = self.nodes
-        if self.lattice is None:
-            return 1 / (s * (s + 1)), 0.0
+    def _kernel(self, epsilon: float) -> tuple[Complexes, tuple[float, ...], float]:
+        r"""What multiplies :math:`e^{K-s\varepsilon}`, the rows' factors, and how far a is off.
+
+        On a lattice of gap g, with a the way from epsilon to the first atom beyond it, it is
+
+        .. math:: g\sum_{k\ge0} e^{-s(a+kg)}(1-e^{-a-kg}) = g e^{-sa}\,
+            \frac{(1-e^{-a}) + e^{-sg}(e^{-a}-e^{-g})}{(1-e^{-sg})(1-e^{-(s+1)g})},
+
+        the difference of two geometric series over their common denominator. Neither of the two
+        real differences cancels; where their sum does, the rounding of both is charged. a itself
+        is the difference of larger numbers, off by some units of these, and so is every loss:
+        the derivative of the kernel in a is :math:`-s` times it, plus
+        :math:`g e^{-sa-a}/(1-e^{-(s+1)g})`.
+        """
+        fixed = self._fixed
+        if self.lattice is None or fixed.turned is None:
+            return fixed.kernel, (1.0,), 0.0
         offset, gap = self.lattice
         first = math.floor((epsilon - offset) / gap) + 1
-        ahead = offset + gap * first - epsilon  # from epsilon to the first atom beyond it
-        ahead = max(ahead, 0.0)
-        blur = 16 * UNIT * (abs(offset) + abs(epsilon) + gap * abs(first)) * (abs(self.theta) + 1)
-        rise = -gap / expm1(-s * gap)
-        fall = -gap / expm1(-(s + 1) * gap)
-        kernel = np.exp(-s * ahead) * (rise - math.exp(-ahead) * fall)
-        return kernel, blur
+        ahead = min(max(offset + gap * first - epsilon, 0.0), gap)
+        blur = 16 * UNIT * (abs(offset) + abs(epsilon) + gap * abs(first) + gap)
+        blur *= math.exp(min((abs(self.theta) + 1) * blur, 600.0))
+        start, more = -math.expm1(-ahead), -math.exp(-ahead) * math.expm1(ahead - gap)
+        kernel = fixed.kernel * np.exp(-self.nodes * ahead) * (start + fixed.turned * more)
+        fall = math.exp(-self.theta * ahead)
+        return kernel, (fall * start, fall * more, fall * math.exp(-ahead)), blur
 
     def _aliases(self, epsilon: float, log_scale: float) -> float:
         """The terms of the infinite sum that are not the one wanted, relative to the scale.
@@ -238,10 +344,19 @@ class Line:
             further, at_further = self.second
             first = self.theta * reach, -log_scale
             other = (further - self.theta) * reach, at_further - further * epsilon - log_scale
-        return sum(
-            math.exp(min(start - fall, 700.0)) / -math.expm1(-fall)
-            for fall, start in (first, other)
-        )
+        doubt = 8 * UNIT * (abs(log_scale) + abs(other[1]) + other[0] + first[0])
+        doubt += self.doubt  # the masses as they are written may sum to a little more than 1
+        total = 0.0
+        for fall, start in (first, other):
+            if not (fall > 0.0 and start - fall + doubt < 700.0):
+                return math.inf  # nothing is known of them: the lower end is 0
+            total += math.exp(start - fall + doubt) / -math.expm1(-fall)
+        return total
+
+
+def _sum_above(*terms: float) -> float:
+    """At least the sum of the terms."""
+    return float(sum(terms)) + 4 * len(terms) * UNIT * sum(map(abs, terms)) + 1e-300
 
 
 def _above_the_mean(product: Product, epsilon: float) -> tuple[float, float, float, float]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from quaestor.accounting.certified_arithmetic import certified_arithmetic, rough_arithmetic
 from quaestor.accounting.loss.complexes import UNIT
 from quaestor.accounting.loss.gaussian import GaussianLoss
 from quaestor.accounting.loss.law import Lattice
+from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -44,17 +46,45 @@ class Product:
 
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         """The log-moment at points of one vertical line, and a bound on each one's error."""
+        return self._added_up([law.log_moment(s) for law, _ in self.terms], s)
+
+    def nominal_log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+        """The same for the losses and masses as they are written: see ``blur`` and ``doubt``."""
+        return self._added_up([law.nominal_log_moment(s) for law, _ in self.terms], s)
+
+    def _added_up(
+        self, moments: list[tuple[Complexes, Floats]], s: Complexes
+    ) -> tuple[Complexes, Floats]:
+        """One term after another, which rounds each sum on the way: a unit for every term."""
         values, errors = np.zeros(s.shape, np.complex128), np.zeros(s.shape)
-        for law, count in self.terms:
-            value, error = law.log_moment(s)
-            values += count * value
-            errors += count * error + 2 * UNIT * count * np.abs(value)
-        return values, errors
+        sizes = np.zeros(s.shape)
+        with certified_arithmetic():
+            for (_, count), (value, error) in zip(self.terms, moments, strict=True):
+                values += count * value
+                errors += count * error
+                sizes += count * np.abs(value)
+            errors += UNIT * (len(self.terms) + 2) * sizes
+        return values, errors * (1 + UNIT * (len(self.terms) + 4))
+
+    def blur(self) -> float:
+        """How far a sum of losses can be off, beyond rounding."""
+        return sum(count * law.blur for law, count in self.terms) * (1 + 1e-12)
+
+    def doubt(self) -> float:
+        r"""By how many nats the mass of a sum of losses can be off, beyond rounding.
+
+        Also that masses sum to 1 only within their doubt d, where :math:`M-1` is summed: that is
+        one more atom without a loss, whose mass is at most d.
+        """
+        shares = ((min(2 * law.doubt, 1.0), count) for law, count in self.terms if law.doubt)
+        return sum(
+            count * -math.log1p(-share) if share < 0.5 else math.inf for share, count in shares
+        ) * (1 + 1e-12)
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
         """Estimates of the log-moment on the real axis; infinite where it overflows."""
         values = np.zeros(thetas.shape)
-        with np.errstate(all="ignore"):
+        with rough_arithmetic():
             for law, count in self.terms:
                 values += count * law.rough_log_moments(thetas)
         return np.where(np.isfinite(values), values, np.inf)
@@ -74,7 +104,7 @@ class Product:
 
     def largest(self) -> float:
         """The largest finite loss there can be."""
-        return math.fsum(count * law.largest for law, count in self.terms) * (1 + 1e-12)
+        return sum(count * law.largest for law, count in self.terms) * (1 + 1e-12)
 
     def typical_loss(self) -> float:
         """The mean of the sum, roughly."""
@@ -82,7 +112,7 @@ class Product:
         while math.isinf(moment := self.rough_log_moment(reach)):  # moments may end before
             reach /= 8
             if reach < 1e-30:
-                raise OverflowError("the moments are beyond floats")
+                raise BeyondFloats("the moments are beyond floats")
         gap = 1e-2 * reach / max(1.0, moment / reach)
         above, below = self.rough_log_moments(np.array([gap, -gap]))
         return float(above - below) / (2 * gap)
@@ -105,15 +135,16 @@ class Product:
 
         order = least_point(bound, ratio=1.001)
         try:
-            with np.errstate(all="ignore"):
-                value, error = self.log_moment(np.array([complex(order)]))
-        except (OverflowError, ValueError):
+            value, error = self.log_moment(np.array([complex(order)]))
+        except (BeyondFloats, ValueError, MemoryError):
             return 1.0
         if not (np.isfinite(value[0]) and np.isfinite(error[0])):
             return 1.0
         nats = float(value.real[0] + error[0]) - order * epsilon
         nats += float(conversion(np.array([order]))[0])
-        doubt = 1e-13 * (1 + abs(nats) + order * epsilon)
+        doubt = 1e-13 * (1 + abs(nats) + abs(float(value.real[0])) + order * epsilon)
+        if not math.isfinite(nats + doubt):
+            return 1.0
         return min(
             math.exp(min(max(nats + doubt, -700.0), 1.0)), 1.0
         )  # never less than floats hold
@@ -121,9 +152,10 @@ class Product:
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
         """Lower bounds on minus the log of the normalised modulus, block by block."""
         falls = np.zeros(low.shape)
-        for law, count in self.terms:
-            falls += count * law.decay(theta, low, high)
-        return falls
+        with certified_arithmetic():
+            for law, count in self.terms:
+                falls += count * law.decay(theta, low, high)
+        return falls * (1 - 1e-12)
 
     def lattice(self) -> Lattice | None:
         """The lattice on which the sum lives, if one gap serves all terms."""
@@ -138,7 +170,7 @@ class Product:
 
 def conversion(orders: Floats) -> Floats:
     """The factor by which (1 - e^-x)_+ is less than e^(order x), in nats [KOV, inequality (20)]."""
-    return orders * np.log(orders) - (orders + 1) * np.log1p(orders)
+    return -orders * np.log1p(1 / orders) - np.log1p(orders)
 
 
 def least_point(function: Callable[[Floats], Floats], *, ratio: float) -> float:
@@ -149,11 +181,10 @@ def least_point(function: Callable[[Floats], Floats], *, ratio: float) -> float:
     ladder = np.asarray(4.0 ** np.arange(-8, 11), np.float64)
     for _ in range(4):
         lowest = _lowest(function, ladder)
-        if 0 < lowest < ladder.size - 1:
+        further = ladder * 4.0 ** (-16 if lowest == 0 else 16)
+        if 0 < lowest < ladder.size - 1 or not 1e-30 < further[0] < 1e24:
             break
-        ladder = ladder * 4.0 ** (-16 if lowest == 0 else 16)
-        if not 1e-18 < ladder[0] < 1e12:
-            break
+        ladder = further
     middle, factor = float(ladder[min(lowest, ladder.size - 1)]), 4.0
     while factor > ratio:
         grid = np.asarray(middle * factor ** np.linspace(-1.0, 1.0, 9), np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import suppress
 from copy import copy
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from quaestor.accounting.loss.line import Line
 from quaestor.accounting.loss.product import Product
 from quaestor.accounting.loss.single import closed_form
 from quaestor.accounting.profile import Profile, least_epsilon
+from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,8 +58,11 @@ class LossProfile(Profile):
         longer._lines, longer._exact = {}, None
         added = Product(laws)
         lines = [*self._lines.values(), *self._inherited][-2:]
-        longer_lines = [line.with_more(added) for line in lines if line.lattice is None]
-        longer._inherited = [line for line in longer_lines if line.is_finite]
+        longer._inherited = []
+        for line in lines:
+            with suppress(BeyondFloats):  # the new losses have no moments there: a line less
+                if line.lattice is None and (more := line.with_more(added)).is_finite:
+                    longer._inherited.append(more)
         with working_precision(128):
             longer._log_kept = self._log_kept + _log_kept(laws)
         return longer
@@ -103,7 +108,7 @@ class LossProfile(Profile):
         if epsilon not in self._lines:
             try:
                 self._lines[epsilon] = self._narrow_line(epsilon)
-            except (OverflowError, ValueError, MemoryError):
+            except (ArithmeticError, ValueError, MemoryError):
                 return None
         return self._lines[epsilon]
 

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.accounting.loss.complexes import UNIT, expm1, log1p
+from quaestor.accounting.loss.complexes import UNIT, expm1, log1p, summed
+from quaestor.accounting.loss.exponential_sums import as_nats
+from quaestor.accounting.loss.finite import FiniteLoss
 from quaestor.accounting.loss.law import (
     Lattice,
     Law,
@@ -41,6 +43,7 @@ _CHUNK = 1 << 20  # elements treated at once, to bound memory
 _POINTS = 32  # of interpolation
 _MANY = 3 * _POINTS  # epsilons from which interpolation pays
 _STRIP = 1.4  # below pi/2
+_LARGE = 300.0  # an epsilon whose lies are e^-300 and less
 _RHOS = np.array([12.0, 8.0, 6.0, 5.0, 4.0, 3.3, 2.8])
 
 
@@ -50,6 +53,17 @@ class Response(OneOfMany):
     def __init__(self, epsilon: float, *, infinite: Bounds = Law.infinite) -> None:
         self.epsilon = self.largest = epsilon
         self.infinite = infinite
+
+    def listed(self) -> FiniteLoss:
+        """Truth, lie, and what is told by a failure, the same in both worlds."""
+        told = self.infinite
+        if told.upper >= 1.0:
+            nothing = np.zeros(0)
+            return FiniteLoss(nothing, nothing, nothing, infinite=told, opposite=told)
+        truth = math.log1p(-self.infinite.upper) - math.log1p(math.exp(-self.epsilon))
+        first = np.array([truth, truth - self.epsilon])
+        losses = np.array([self.epsilon, -self.epsilon])
+        return FiniteLoss(losses, first, first[::-1].copy(), infinite=told, opposite=told)
 
     @classmethod
     def together(cls, laws: Sequence[tuple[Law, int]]) -> list[tuple[Law, int]]:
@@ -68,9 +82,11 @@ class Response(OneOfMany):
 class Responses(Law):
     r"""The sum of independent losses :math:`\pm\varepsilon_i`, each with its count.
 
-    :math:`\log M(s) = s\varepsilon + \log(1 + s(-\varepsilon)(e^{-2s\varepsilon} - 1))`, which
-    neither overflows nor cancels for a real part of s from -1/2 on, where truth outweighs lies;
-    for a smaller one the mirror image of the same.
+    :math:`\log M(s) = s\varepsilon + \log(1 + \ell(e^{-2s\varepsilon} - 1))` with
+    :math:`\ell = 1/(1+e^\varepsilon)`, the probability of a lie, which neither overflows nor
+    cancels for a real part of s from -1/2 on; and M(s) = M(-1 - s). From epsilon = 300 on, where
+    :math:`\ell` would soon underflow, :math:`\ell e^{-2s\varepsilon}` is written as
+    :math:`e^{-(1+2s)\varepsilon}`, which is the same up to a factor :math:`1 + e^{-300}`.
     """
 
     def __init__(self, epsilons: Floats, counts: Floats) -> None:
@@ -83,7 +99,7 @@ class Responses(Law):
             epsilon = float(epsilons[0])
             self.lattice = Lattice(epsilon * float(counts[0]), 2 * epsilon)
 
-    def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+    def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         values, errors = np.zeros(s.shape, np.complex128), np.zeros(s.shape)
         left = np.arange(s.size)
         if self._polynomial is not None:
@@ -96,7 +112,7 @@ class Responses(Law):
         for start in range(0, left.size, step):
             part = left[start : start + step]
             each, doubts = _log_moments(s[part], self.epsilons)
-            values[part], errors[part] = each @ self.counts, doubts @ self.counts
+            values[part], errors[part] = summed(each, doubts, self.counts)
         return values, errors
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
@@ -168,13 +184,15 @@ class _Interpolation:
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         values, errors = _log_moments(s, self.points)
         largest = np.max(np.abs(values), axis=1, initial=0.0)
-        return values @ self.weights, errors @ np.abs(self.weights) + self.blur * largest
+        value, error = summed(values, errors, self.weights)
+        return value, error + self.blur * largest
 
 
 def _decays(theta: float, least: Floats, most: Floats, low: Floats, high: Floats) -> Floats:
     """The decay of every response with an epsilon from ``least`` to ``most``; a row for a block."""
-    tilt = np.minimum(abs(theta + 0.5) * most, 350.0)
-    apart = 0.5 / np.cosh(tilt) ** 2  # twice the product of the tilted probabilities
+    tilt = abs(theta + 0.5) * most
+    # twice the product of the tilted probabilities, which beyond 350 says nothing
+    apart = np.where(tilt < 350.0, 0.5 / np.cosh(np.minimum(tilt, 350.0)) ** 2, 0.0)
     gain = least_one_minus_cosine(np.outer(low, 2 * least), np.outer(high, 2 * most))
     falls: Floats = -0.5 * np.log1p(-np.minimum(apart * gain * 0.999, 1 - 1e-12))
     return falls
@@ -184,12 +202,21 @@ def _log_moments(s: Complexes, epsilons: Floats) -> tuple[Complexes, Floats]:
     """A row for each s, a column for each epsilon."""
     if s.size == 0:
         return np.empty((0, epsilons.size), np.complex128), np.empty((0, epsilons.size))
-    lie = 1 / (1 + np.exp(np.minimum(epsilons, 700.0)))
-    forward = s[0].real >= -0.5
-    z = np.multiply.outer(s if forward else -s, epsilons)
-    wrong = lie if forward else 1 - lie
-    grown = expm1(-2 * z)
-    inner = wrong * grown
-    size = wrong * (np.abs(grown) * 16 + np.abs(z) * np.abs(grown + 1) * 8) * UNIT
-    errors = np.log1p(size / np.maximum(np.abs(1 + inner), 1e-300)) + 4 * UNIT * np.abs(z)
-    return z + log1p(inner), errors
+    s = np.asarray(np.where(s.real >= -0.5, s, -1 - s), np.complex128)
+    z = np.multiply.outer(s, epsilons)
+    if float(np.max(epsilons)) <= _LARGE:
+        lie = 1 / (1 + np.exp(epsilons))
+        grown = expm1(-2 * z)
+        inner = lie * grown
+        size = lie * (np.abs(grown) * 16 + np.abs(z) * np.abs(grown + 1) * 8) * UNIT
+    else:
+        large = epsilons > _LARGE
+        lie = 1 / (1 + np.exp(np.minimum(epsilons, _LARGE)))
+        turned = np.exp(np.where(large, -epsilons - 2 * z, -1.0))
+        grown = expm1(np.where(large, -1.0, -2 * z))
+        inner = np.where(large, turned - np.exp(-epsilons), lie * grown)
+        less = lie * (np.abs(grown) * 16 + np.abs(z) * np.abs(grown + 1) * 8)
+        more = np.abs(turned) * (16 + 8 * (np.abs(z) + epsilons)) + 16 * np.exp(-epsilons)
+        size = np.where(large, more, less) * UNIT
+    errors = as_nats(size, np.abs(1 + inner)) + 4 * UNIT * np.abs(z)
+    return z + log1p(np.asarray(inner, np.complex128)), errors

@@ -31,9 +31,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from quaestor.accounting.loss.complexes import UNIT, expm1, log1p
+from quaestor.accounting.certified_arithmetic import rough_arithmetic
+from quaestor.accounting.loss.complexes import UNIT, summed
 from quaestor.accounting.loss.exponential_sums import ExponentialSums, as_nats
 from quaestor.accounting.loss.law import Law, OneOfMany, least_one_minus_cosine, representatives
+from quaestor.accounting.loss.mixture import complex_log_mixture, log_mixture, log_mixture_size
+from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +49,7 @@ _NATS = 39.0  # what the rule and truncation leave out: e^-39, below 1e-16
 _LEFT_OUT = 8 * math.exp(-_NATS)
 _CHUNK = 1 << 19  # elements treated at once, to bound memory
 _FAR = 30.0  # exponents beyond which M - 1 says no more than M
+_STEEPER = 1.25  # more than |q e^l/w| grows off the axis: 1/cos(0.6), for mu b up to 1.2
 _SLOW = 12.0  # nats of growth from which the line of x is moved
 _MOST_NODES = 200_000
 
@@ -84,7 +88,9 @@ class SampledGaussianLosses(Law):
 
     def __init__(self, mus: Floats, rates: Floats, counts: Floats, *, removing: bool) -> None:
         self.mus, self.rates, self.counts, self.removing = mus, rates, counts, removing
-        self.largest = math.inf if removing else math.fsum(-np.log1p(-rates) * counts)
+        with rough_arithmetic():  # more than floats hold is infinite
+            self.largest = math.inf if removing else float(np.sum(-np.log1p(-rates) * counts))
+        self.largest *= 1 + 1e-13
         self._few = representatives(mus, counts)
         self.decays_quickly = mus.size <= 4
 
@@ -113,33 +119,21 @@ class SampledGaussianLosses(Law):
             growths = d * d / 2 + fastest * mu * d - adding * np.log(np.cos(mu * d / 2))
             step = float(np.max(2 * math.pi * d / (nats + growths)))
         low, high = self._window(theta)
-        size = math.ceil((high - low) / step) + 1
-        if size > _MOST_NODES:
-            raise OverflowError("the integrand is too steep to integrate")
-        places = np.asarray(low + step * np.arange(size), np.float64)
+        size = (high - low) / step + 2
+        if not size < _MOST_NODES:
+            raise BeyondFloats("the integrand is too steep to integrate")
+        places = np.asarray(low + step * np.arange(math.ceil(size)), np.float64)
         return _Rule(places, step, shift if self.removing else -shift)
+
+    def _exponents(self, x: Floats) -> Floats:
+        """The noise's own log-ratio l, a row for each loss."""
+        return self.mus[:, None] * (x - self.mus[:, None] / 2)
 
     def _log_ratios(self, x: Floats) -> Floats:
         """The logarithm of w, a row for each loss."""
-        exponents = self.mus[:, None] * (x - self.mus[:, None] / 2)
-        rates = self.rates[:, None]
-        near = np.log1p(rates * np.expm1(np.minimum(exponents, _FAR)))
-        if float(np.max(exponents)) <= _FAR:
-            return near
-        back = np.exp(-np.maximum(exponents, _FAR))
-        far = exponents + np.log(rates) + np.log1p((1 - rates) / rates * back)
-        return np.where(exponents > _FAR, far, near)
+        return log_mixture(self._exponents(x), self.rates[:, None])
 
-    def _complex_log_ratios(self, x: Complexes) -> Complexes:
-        exponents = self.mus[:, None] * (x - self.mus[:, None] / 2)
-        rates = self.rates[:, None]
-        large = exponents.real > _FAR
-        near = log1p(rates * expm1(np.where(large, 0.0, exponents)))
-        back = (1 - rates) / rates * np.exp(np.where(large, -exponents, -_FAR))
-        far: Complexes = exponents + np.log(rates) + log1p(np.asarray(back, np.complex128))
-        return np.where(large, far, near)
-
-    def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+    def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         values, errors = np.empty(s.shape, np.complex128), np.empty(s.shape)
         start = 0
         while start < s.size:  # faster oscillation wants finer rules: treat blocks of t alike
@@ -156,28 +150,54 @@ class SampledGaussianLosses(Law):
             each, doubt = self._beside(rule, theta, s)
         else:
             each, doubt = self._sums(rule, theta).log_moments(s, left_out=_LEFT_OUT)
-        return each @ self.counts, (doubt + 4 * UNIT * np.abs(each)) @ self.counts
+        return summed(each, doubt, self.counts)
 
     def _sums(self, rule: _Rule, theta: float) -> ExponentialSums:
-        """The sums of a rule on the real axis."""
-        logs = self._log_ratios(rule.places)
-        log_masses = math.log(rule.step / math.sqrt(2 * math.pi)) - rule.places**2 / 2
-        if self.removing:
-            return ExponentialSums(logs, log_masses + logs, theta)
-        return ExponentialSums(-logs, np.broadcast_to(log_masses, logs.shape), theta)
+        """The sums of a rule on the real axis.
+
+        For a large mu, x^2/2 and log w are large and nearly the same, and so are mu x and mu^2/2:
+        what is charged are units of these, and not of their differences.
+        """
+        exponents, rates = self._exponents(rule.places), self.rates[:, None]
+        logs = log_mixture(exponents, rates)
+        squares = rule.places**2 / 2
+        log_masses = math.log(rule.step / math.sqrt(2 * math.pi)) - squares
+        mus = self.mus[:, None]
+        sizes = log_mixture_size(exponents, rates, logs, mus * (np.abs(rule.places) + mus))
+        mass_sizes = squares + 1 + (sizes if self.removing else np.zeros_like(logs))
+        return ExponentialSums(
+            logs if self.removing else -logs,
+            log_masses + logs if self.removing else np.broadcast_to(log_masses, logs.shape),
+            theta,
+            loss_sizes=sizes,
+            mass_sizes=mass_sizes,
+        )
 
     def _at_theta(self, theta: float) -> Floats:
         """The log-moment of each loss on the real axis, good to all but a few digits."""
-        return self._sums(self._rule(theta, 0.0), theta).at_theta()
+        rule = self._rule(theta, 0.0)
+        logs = self._log_ratios(rule.places)
+        bells = math.log(rule.step / math.sqrt(2 * math.pi)) - rule.places**2 / 2
+        exponents = bells + self._power(theta) * logs
+        top = np.max(exponents, axis=1)
+        values: Floats = top + np.log(np.sum(np.exp(exponents - top[:, None]), axis=1))
+        return values
 
     def _beside(self, rule: _Rule, theta: float, s: Complexes) -> tuple[Complexes, Floats]:
         """The sums of a rule beside the axis, where the loss is complex."""
         places = np.asarray(rule.places + 1j * rule.shift, np.complex128)
-        ratios = self._complex_log_ratios(places)
+        mus, rates = self.mus[:, None], self.rates[:, None]
+        exponents = mus * (places - mus / 2)
+        ratios = complex_log_mixture(exponents, rates)
         losses = ratios if self.removing else -ratios
         logs = math.log(rule.step / math.sqrt(2 * math.pi)) - places**2 / 2 + 0 * ratios
         logs = logs + ratios if self.removing else logs
         log_moment = self._at_theta(theta)
+        # the ingredients of a loss and of a log-mass, before they cancel; here slopes may pass 1
+        real = log_mixture(exponents.real, rates)
+        slopes = np.exp(np.minimum(np.log(rates) + exponents.real - real, 0.0)) * _STEEPER
+        sizes = np.abs(ratios) + slopes * (mus * (np.abs(places) + mus) + np.abs(np.log(rates)))
+        mass_sizes = np.abs(places) ** 2 / 2 + (sizes if self.removing else 0.0)
         values, errors = np.empty((2, s.size, self.mus.size), np.complex128)
         step = max(_CHUNK // losses.size, 1)
         for start in range(0, s.size, step):
@@ -186,7 +206,9 @@ class SampledGaussianLosses(Law):
             top = np.max(exponents.real, axis=(0, 2))
             terms = np.exp(exponents - top[:, None])
             sums = np.sum(terms, axis=2)
-            doubt = UNIT * np.sum(np.abs(terms) * (128 + 8 * np.abs(exponents)), axis=2)
+            weights = np.abs(terms)
+            doubt = UNIT * np.sum(weights * (128 + 8 * mass_sizes), axis=2)
+            doubt += UNIT * np.abs(s[part, None]) * np.sum(weights * (16 * sizes), axis=2)
             doubt += _LEFT_OUT * np.exp(np.minimum(log_moment - top, 700.0))
             values[part] = top + np.log(np.where(sums == 0, 1e-300, sums))
             errors[part] = as_nats(doubt, np.abs(sums)) + 8 * UNIT * np.abs(top)
@@ -289,16 +311,17 @@ def _decay_beside(law: SampledGaussianLosses, i: int, theta: float, low: Floats)
     best = np.zeros(low.shape)
     for angle in (1.2, 2.0):
         shift = angle / mu
-        if shift**2 / 2 > 60.0:
+        if shift * shift / 2 > 60.0 or mu * (float(np.max(np.abs(x))) + mu) > 690.0:
             continue
         w = 1 - rate + rate * np.exp(mu * (x - mu / 2) + 1j * angle)
         size = -(x**2) / 2 + shift**2 / 2 - math.log(2 * math.pi) / 2 - log_moment
         size = size + power * np.log(np.abs(w))
         turn = np.angle(w)
         largest = np.maximum(size[1:], size[:-1])
-        exponents = largest[None, :] - np.outer(low, turn[:-1])  # turn rises with x
+        # turn rises with x; what is above e^50 of the moment certifies nothing
+        exponents = np.minimum(largest[None, :] - np.outer(low, turn[:-1]), 50.0)
         # between grid points the logarithm bends by at most its second derivative
-        bend = math.exp(min(step**2 * (1 + (abs(power) + 1) * mu**2), 700.0))
+        bend = math.exp(min(step**2 * (1 + (abs(power) + 1) * mu**2), 600.0))
         bound = np.sum(np.exp(exponents), axis=1) * step * bend + 2 * math.exp(-_NATS)
         best = np.maximum(best, -np.log(np.maximum(bound * 1.01, 1e-300)))
     return best

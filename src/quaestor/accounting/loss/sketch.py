@@ -44,14 +44,19 @@ def _logarithm(z: Complexes) -> tuple[Complexes, Floats]:
     is below 1/2, the square of the size of 1 + z, less 1, is off by at most 4 u (m (2 + m) + m^2),
     relative to a square of at least 1/4; elsewhere the size is off by 2 u and its logarithm by as
     much again, and then m is at least a third of the size of 1 + z. Beyond the pole there is no
-    moment, and so close to it that rounding might have crossed it, none is claimed.
+    moment, and so close to it that rounding might have crossed it, none is claimed: the value is
+    then arbitrary, and its error infinite.
     """
     inside = 1 + z.real > 1e-10 * (1 + np.abs(z.real))
     safe = np.where(inside, z, 0.0)
     value = log1p(np.asarray(safe, np.complex128))
     error = UNIT * (48 * np.abs(safe) / np.maximum(np.abs(1 + safe), 1e-300) + 8 * np.abs(value))
-    value = np.asarray(np.where(inside, value, complex(-math.inf)), np.complex128)
     return value, np.where(inside, error, math.inf)
+
+
+def _rough(values: Complexes, errors: Floats) -> Floats:
+    """Estimates, infinite where there is no moment."""
+    return np.where(np.isfinite(errors), values.real, math.inf)
 
 
 class GraphSketchLoss(Law):
@@ -65,14 +70,14 @@ class GraphSketchLoss(Law):
         if not wider:
             self.largest = rows / 2 * self._log * (1 + 1e-12)
 
-    def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+    def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         inner, error = _logarithm(np.asarray(self._slope * s, np.complex128))
         line = s * (self._log if self.wider else -self._log)
         errors = self.rows / 2 * (error + 8 * UNIT * (np.abs(line) + np.abs(inner)))
         return -self.rows / 2 * (line + inner), errors
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
-        return self.log_moment(np.asarray(thetas, np.complex128))[0].real
+        return _rough(*self._log_moment(np.asarray(thetas, np.complex128)))
 
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:  # noqa: ARG002
         r"""With :math:`c = b/(1-b\theta)`: :math:`|1-ict|^{-r/2}`, which falls in t."""
@@ -86,12 +91,12 @@ class MatrixSketchLoss(Law):
     def __init__(self, *, rows: int, spread: float) -> None:
         self.rows, self.spread = rows, spread
 
-    def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+    def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         inner, error = _logarithm(np.asarray(-self.spread * (s * (s + 1)), np.complex128))
         return -self.rows / 2 * inner, self.rows / 2 * (error + 4 * UNIT * np.abs(inner))
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
-        return self.log_moment(np.asarray(thetas, np.complex128))[0].real
+        return _rough(*self._log_moment(np.asarray(thetas, np.complex128)))
 
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:  # noqa: ARG002
         r"""By :math:`|1-ks(s+1)|^2 = (c+kt^2)^2 + k^2t^2(2\theta+1)^2`, which rises in t."""

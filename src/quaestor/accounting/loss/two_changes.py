@@ -23,9 +23,8 @@ __all__ = ["two_changes"]
 
 def two_changes(*, epsilon: float, delta: float) -> FiniteLoss:
     """The law of g after g: losses of two epsilon, none and minus two epsilon, and infinity."""
-    losses = np.array([2 * epsilon, 0.0, -2 * epsilon])
     if delta >= 0.5:
-        return FiniteLoss(np.zeros(1), np.ones(1), infinite=Bounds.exactly(1.0))
+        return _everything_is_told()
     with working_precision(256):
         less, told = (-arb(epsilon)).exp(), arb(delta)
         corner = (1 - told) * less / (1 + less)
@@ -37,7 +36,17 @@ def two_changes(*, epsilon: float, delta: float) -> FiniteLoss:
         infinite = outward(1 - far - near - back).clipped(0.0, 1.0)
         if delta == 0.0:
             infinite = Bounds.exactly(0.0)
-        masses = np.array([max(float(mass), 0.0) for mass in (far, near, back)])
-    if not masses.any():
-        return FiniteLoss(np.zeros(1), np.ones(1), infinite=Bounds.exactly(1.0))
-    return FiniteLoss(losses, masses, infinite=infinite)
+        atoms = [
+            (loss, float(mass.log().mid()))
+            for loss, mass in ((2 * epsilon, far), (0.0, near), (-2 * epsilon, back))
+            if mass > 0
+        ]
+    if not atoms:
+        return _everything_is_told()
+    losses, first = np.array(atoms).T
+    return FiniteLoss(losses, first, first - losses, infinite=infinite, opposite=infinite)
+
+
+def _everything_is_told() -> FiniteLoss:
+    nothing, told = np.zeros(0), Bounds.exactly(1.0)
+    return FiniteLoss(nothing, nothing, nothing, infinite=told, opposite=told)

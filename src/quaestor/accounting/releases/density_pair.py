@@ -21,6 +21,7 @@ __all__ = ["DensityPair"]
 _NODES = 24  # of the rule in each cell; its error is judged by one of 16
 _COARSE_NODES = 16
 _LARGEST_TAIL = 1e-3
+_NARROW = 1e-12  # a cell whose loss is one number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +164,13 @@ def _at_the_ends(
     high: tuple[float, ...],
     error: float,
 ) -> Law:
-    """Split each mass so that its probability in both worlds stays."""
+    r"""Split each mass so that its probability in both worlds stays.
+
+    With the ends a and b of the loss and m its value for the whole cell, the shares of the first
+    world's mass are :math:`\frac{1-e^{a-m}}{1-e^{a-b}}` at b and
+    :math:`e^{a-m}\frac{1-e^{m-b}}{1-e^{a-b}}` at a: each in its own logarithm, for the lesser one
+    may carry most of the second world. m is rounded up, so that the second world has too little.
+    """
     import numpy as np
 
     from quaestor.accounting.bounds import Bounds
@@ -173,26 +180,55 @@ def _at_the_ends(
     logs = np.log(p), np.log(q)
     doubt = 2 * error + 2.0**-50 * (np.abs(logs[0]) + np.abs(logs[1]))
     middle = np.clip(logs[0] - logs[1] + doubt, a, b)  # rounded up
-    apart = np.maximum(b - a, 1e-12)
-    upper = np.clip(np.expm1(a - middle) / np.expm1(-apart), 0.0, 1.0)
-    outside = max(1.0 - math.fsum(first), 0.0) + error
-    return FiniteLoss(
-        np.concatenate((a, b)),
-        np.concatenate((p * (1 - upper), p * upper)),
-        infinite=Bounds(lower=0.0, upper=min(outside, 1.0)),
-        blur=2.0**-46 * float(np.max(np.abs(np.concatenate((a, b))))),
-        error=4 * error,
+    narrow = b - a < _NARROW
+    whole = _log_share(np.where(narrow, 1.0, b - a))
+    at_low, at_high = (middle < b) & ~narrow, (middle > a) | narrow
+    shares = (
+        (a - middle)[at_low] + _log_share((b - middle)[at_low]) - whole[at_low],
+        np.where(narrow, 0.0, _log_share(np.where(narrow, 1.0, middle - a)) - whole)[at_high],
     )
+    losses = np.concatenate((a[at_low], b[at_high]))
+    log_first = np.concatenate((logs[0][at_low] + shares[0], logs[0][at_high] + shares[1]))
+    excess = max(math.fsum(first) - 1.0, math.fsum(second) - 1.0, 0.0)
+    # what rounding the middle up, or a given middle outside its ends, takes from the second world
+    missing = float(np.sum(q * np.abs(np.expm1(np.minimum(logs[0] - logs[1] - middle, 1.0)))))
+    return FiniteLoss(
+        losses,
+        log_first,
+        log_first - losses,
+        infinite=Bounds(lower=0.0, upper=_outside(first, error)),
+        opposite=Bounds(lower=0.0, upper=min(_outside(second, error) + missing + _NARROW, 1.0)),
+        blur=2.0**-46 * float(np.max(np.abs(losses))),
+        error=4 * error + 2 * excess + 2.0**-40,
+    )
+
+
+def _log_share(x: Any) -> Any:
+    """``log(1 - e^-x)`` for positive x."""
+    import numpy as np
+
+    return np.log(-np.expm1(-x))
+
+
+def _outside(masses: tuple[float, ...], error: float) -> float:
+    """At most what lies outside the cells."""
+    return min(max(1.0 - math.fsum(masses), 0.0) + error, 1.0)
 
 
 def _merged(first: tuple[float, ...], second: tuple[float, ...], error: float) -> Law:
     import numpy as np
 
+    from quaestor.accounting.bounds import Bounds
     from quaestor.accounting.loss.finite import FiniteLoss
 
-    p = np.array(first)
-    logs = np.log(p), np.log(np.array(second))
+    logs = np.log(np.array(first)), np.log(np.array(second))
     doubt = 2 * error + 2.0**-50 * float(np.max(np.abs(logs[0]) + np.abs(logs[1])))
-    # outside the cells there may be losses too: what is inside has this much less weight
-    outside = -math.log1p(-min(max(1.0 - math.fsum(first), 0.0) + error, 0.5))
-    return FiniteLoss(logs[0] - logs[1], p, blur=doubt, error=4 * error + outside)
+    excess = max(math.fsum(first) - 1.0, math.fsum(second) - 1.0, 0.0)
+    return FiniteLoss(
+        logs[0] - logs[1],
+        *logs,
+        infinite=Bounds(lower=0.0, upper=_outside(first, error)),
+        opposite=Bounds(lower=0.0, upper=_outside(second, error)),
+        blur=doubt,
+        error=4 * error + 2 * excess,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Geometric"]
 
 _LARGEST_SENSITIVITY = 100_000
+_STEEP = 50.0  # from where on 1 - e^-x is 1 in floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +43,12 @@ class Geometric(Release):
         from quaestor.accounting.loss.finite import FiniteLoss
         from quaestor.accounting.loss.law import Lattice
 
+        # outcomes up to 0 have one loss, those from the sensitivity on another: each is one atom
         places = np.arange(self.sensitivity + 1, dtype=np.float64)
-        falls = np.exp(-places / self.scale)
-        masses = -np.expm1(-1 / self.scale) * falls
-        masses[0], masses[-1] = 1.0, falls[-1]
-        losses = (self.sensitivity - 2 * places) / self.scale
-        lattice = Lattice(self.sensitivity / self.scale, 2 / self.scale)
-        return (FiniteLoss(losses, masses, lattice=lattice),)
+        unit = 1 / self.scale
+        inside = math.log(-math.expm1(-unit)) if unit < _STEEP else 0.0
+        first = -places * unit + inside - math.log1p(math.exp(-unit))
+        first[[0, -1]] -= inside
+        losses = (self.sensitivity - 2 * places) * unit
+        lattice = Lattice(self.sensitivity * unit, 2 * unit)
+        return (FiniteLoss(losses, first, first[::-1].copy(), lattice=lattice),)

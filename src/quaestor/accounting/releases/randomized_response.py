@@ -41,7 +41,10 @@ class RandomizedResponse(Release):
         from quaestor.accounting.loss.finite import FiniteLoss
         from quaestor.accounting.loss.law import Lattice
 
-        others = math.exp(-self.epsilon)
-        masses = np.array([1.0, (self.categories - 2) * others, others])
-        losses = np.array([self.epsilon, 0.0, -self.epsilon])
-        return (FiniteLoss(losses, masses, lattice=Lattice(0.0, self.epsilon)),)
+        e, others = self.epsilon, self.categories - 2
+        truth = -math.log1p((others + 1) * math.exp(-e))
+        masses = [(e, truth), (-e, truth - e)]
+        if others:
+            masses.insert(1, (0.0, truth - e + math.log(others)))
+        losses, first = np.array(masses).T
+        return (FiniteLoss(losses, first, first[::-1].copy(), lattice=Lattice(0.0, e)),)

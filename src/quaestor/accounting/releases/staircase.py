@@ -51,6 +51,9 @@ class Staircase(Release):
         middle = (
             (1 - 2 * gamma) * height * math.exp(-e) if gamma <= 0.5 else (2 * gamma - 1) * height
         )
-        top = (1 - middle) / (1 + math.exp(-e))
-        masses = np.array([top, middle, top * math.exp(-e)])
-        return (FiniteLoss(np.array([e, 0.0, -e]), masses, lattice=Lattice(0.0, e)),)
+        top = math.log1p(-middle) - math.log1p(math.exp(-e))
+        masses = [(e, top), (-e, top - e)]
+        if middle > 0.0:
+            masses.insert(1, (0.0, math.log(middle)))
+        losses, first = np.array(masses).T
+        return (FiniteLoss(losses, first, first[::-1].copy(), lattice=Lattice(0.0, e)),)

@@ -10,6 +10,7 @@ from quaestor.accounting.releases.base import Release
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from quaestor.accounting.bounds import Bounds
     from quaestor.accounting.loss.law import Law
 
 __all__ = ["ProbabilityVectors"]
@@ -61,18 +62,28 @@ def _loss(first: tuple[float, ...], second: tuple[float, ...]) -> Law:
 
     p, q = np.array(first), np.array(second)
     both = (p > 0) & (q > 0)
-    told = math.fsum(p[(p > 0) & (q == 0)])
-    infinite = Bounds.exactly(0.0) if told == 0.0 else Bounds.exactly(told).widened(ulps=2)
+    told, untold = math.fsum(p[q == 0]), math.fsum(q[p == 0])
     if not np.any(both):
-        return FiniteLoss(np.zeros(1), np.ones(1), infinite=Bounds.exactly(1.0))
-    near = np.abs(p[both] - q[both]) < q[both] / 2  # there the difference is exact
-    apart = np.log(p[both]) - np.log(q[both])
-    losses = np.where(near, np.log1p(np.where(near, (p[both] - q[both]) / q[both], 0.0)), apart)
-    size = np.where(near, np.abs(losses), np.abs(np.log(p[both])) + np.abs(np.log(q[both])))
+        nothing, everything = np.zeros(0), Bounds.exactly(1.0)
+        return FiniteLoss(nothing, nothing, nothing, infinite=everything, opposite=everything)
+    p, q = p[both], q[both]
+    logs = np.log(p), np.log(q)
+    near = np.abs(p - q) < q / 2  # there the difference is exact
+    losses = np.where(near, np.log1p(np.where(near, p - q, 0.0) / q), logs[0] - logs[1])
+    size = np.where(near, 0.0, np.abs(logs[0]) + np.abs(logs[1]))
+    off = max(abs(math.fsum(first) - 1.0), abs(math.fsum(second) - 1.0))
     return FiniteLoss(
         losses,
-        p[both],
-        infinite=infinite.clipped(0.0, 1.0),
-        blur=2.0**-50 * float(np.max(size)),
-        error=2 * abs(math.fsum(first) - 1.0) + 2.0**-50,
+        *logs,
+        infinite=_around(told),
+        opposite=_around(untold),
+        blur=2.0**-51 * float(np.max(size)),
+        error=2 * off + 2.0**-50,
     )
+
+
+def _around(sum_of_floats: float) -> Bounds:
+    from quaestor.accounting.bounds import Bounds
+
+    exact = Bounds.exactly(sum_of_floats)
+    return exact if sum_of_floats == 0.0 else exact.widened(ulps=2).clipped(0.0, 1.0)
