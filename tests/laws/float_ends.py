@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from flint import arb
-
 from quaestor import (
     ApproxDP,
     BoundedRange,
@@ -38,6 +36,8 @@ from tests.oracles.balls import ball, precisely
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
+
+    from flint import arb
 
     from quaestor import Release
     from tests.oracles.outcomes import Outcomes
@@ -171,9 +171,13 @@ def known_gaussian(release: Gaussian) -> Known:
 
 
 def drawn_gaussian_dp(rng: random.Random) -> Known:
-    mu = size(rng)
+    return known_gaussian_dp(GaussianDP(mu=size(rng)))
+
+
+def known_gaussian_dp(release: GaussianDP) -> Known:
+    mu = release.mu
     return Known(
-        release=GaussianDP(mu=mu),
+        release=release,
         profile=lambda _: shifts.gaussian(ball(mu)),
         typical=mu if mu < 1 else min(mu, 1e150) ** 2,
     )
@@ -308,7 +312,9 @@ def known_sampled(inner: Known, rate: float) -> Known:
     typical = min(inner.typical, max(rate * inner.typical, inner.typical + math.log(rate)))
     outcomes = inner.outcomes
     if outcomes is not None:
-        return Known(release=release, outcomes=lambda: few.sampled(outcomes(), rate), typical=typical)
+        return Known(
+            release=release, outcomes=lambda: few.sampled(outcomes(), rate), typical=typical
+        )
     assert inner.profile is not None
     if isinstance(inner.release, Laplace):
         shift = ratio_of(inner.release.sensitivity, inner.release.scale)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
-
-from flint import arb
 
 from quaestor import (
     Bounds,
@@ -31,6 +30,8 @@ from tests.oracles.balls import ball, contradicted, precisely
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from flint import arb
 
     from tests.laws.float_ends import Known
 
@@ -128,14 +129,11 @@ def _sampled_log_moments(release: object, order: float) -> list[arb]:
     inner, rate = release.release, release.rate
     if isinstance(inner, Laplace):
         shift = ratio_of(inner.sensitivity, inner.scale)
-        return [
-            precisely(
-                lambda removing=removing: shifts.sampled_laplace_log_moment(
-                    shift(), rate, order, removing=removing
-                )
-            )
-            for removing in (True, False)
-        ]
+
+        def moment(removing: bool) -> arb:  # noqa: FBT001 - given by position below
+            return shifts.sampled_laplace_log_moment(shift(), rate, order, removing=removing)
+
+        return [precisely(partial(moment, removing)) for removing in (True, False)]
     mu = ratio_of(inner.mu, 1.0) if isinstance(inner, GaussianDP) else None
     if isinstance(inner, Gaussian):
         mu = ratio_of(inner.sensitivity, inner.sigma)

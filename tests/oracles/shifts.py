@@ -96,7 +96,8 @@ def _crossing(at: arb, q: arb, *, removing: bool) -> tuple[arb | None, arb]:
         excess = q * (-at).exp() - (-at).expm1() if at > 0 else at.expm1() + q
         if excess <= 0:
             return None, -at.expm1()
-        return excess.log() + (at if at > 0 else 0) - q.log(), q
+        needed = excess.log() + at if at > 0 else excess.log()
+        return needed - q.log(), q
     if q == 1:
         return -at, arb(1)
     gain = arb(0) if at > 10**9 else q * at.exp() - at.expm1()
@@ -144,7 +145,7 @@ def laplaces(shifts: Sequence[arb]) -> Profile:
     """Several Laplace releases, of shifts e_i: a sum over which are atoms and which are between.
 
     A loss is e with probability 1/2, -e with e^-e/2, and between them has density e^((l-e)/2)/4.
-    The sum S of j losses between has density 4^-j e^((S-sum e)/2) times that of j uniform variables:
+    The sum S of j losses between has density 4^-j e^((S-sum e)/2) times that of j uniform numbers:
     sum over signs (product of signs) (top - S)_+^(j-1)/(j-1)!, top the signed sum of the e_i.
     And of (1 - e^(T-S)) e^(S/2) (top - S)^(j-1)/(j-1)! the integral from T to top is e^(T/2) times
     the j-fold integral of 2 sinh(v/2) from 0 to top - T.
@@ -190,7 +191,7 @@ def _repeated_integral(distance: arb, count: int) -> arb:
         rising -= term
         falling -= term if power % 2 == 0 else -term
         term = term * half / (power + 1)
-    return arb(2) ** count * (rising - (-1) ** count * falling)
+    return arb(2) ** count * (rising - falling if count % 2 == 0 else rising + falling)
 
 
 def summed(outcomes: Outcomes, profile: Profile, at: float) -> arb:
@@ -222,7 +223,7 @@ def sampled_laplace_log_moment(shift: arb, rate: float, order: float, *, removin
         return power * (1 - q + q * loss.exp()).log()
 
     top, bottom = atom(shift) - shift, atom(-shift)
-    largest = top if top > bottom else bottom
+    largest = top.max(bottom)
 
     def scaled(loss: acb, _: object) -> acb:
         w = 1 - q + q * loss.exp()
@@ -237,7 +238,9 @@ def sampled_gaussian_log_moment(mu: arb, rate: float, order: int) -> arb:
     """Removing, for a whole order: E under Q of w^(order + 1), by the binomial theorem."""
     q, n = ball(rate), order + 1
     terms = [
-        ball(comb(n, j)).log() + (n - j) * (1 - q).log() * (j < n) + j * q.log() * (j > 0)
+        ball(comb(n, j)).log()
+        + (n - j) * (1 - q).log() * (j < n)
+        + j * q.log() * (j > 0)
         + ball(j * (j - 1)) * mu * mu / 2
         for j in range(n + 1)
         if rate < 1 or j == n
