@@ -91,6 +91,10 @@ def a_moment(rng: random.Random) -> str:
     inner = known.release.release if isinstance(known.release, PoissonSampled) else None
     if isinstance(inner, Gaussian | GaussianDP):
         order = float(round(spread(rng, 1, 300)))
+    if isinstance(inner, Laplace):  # an integral, which takes long where its integrand is steep
+        order = spread(rng, 1e-2, 300.0)
+        if not 1e-3 < inner.sensitivity / inner.scale < 100:
+            return ""
     return moment_fault(known, order)
 
 
@@ -119,16 +123,22 @@ def composed_epsilon(rng: random.Random) -> str:
     return epsilon_fault(known, some_delta(rng))
 
 
+SHARES = {"discrete Gaussian noise": 0.05, "ranges": 0.2, "samples without replacement": 0.2}
+
 FAMILIES = {
-    **{f"delta of {name}": Family(single_delta(name), 40) for name in SINGLE},
-    **{f"epsilon of {name}": Family(single_epsilon(name), 10) for name in SINGLE},
+    **{f"delta of {name}": Family(single_delta(name), 30, SHARES.get(name, 1)) for name in SINGLE},
+    **{
+        f"epsilon of {name}": Family(single_epsilon(name), 5, SHARES.get(name, 1) / 4)
+        for name in SINGLE
+    },
     "moments": Family(a_moment, 150),
-    "trade-offs": Family(a_tradeoff, 30, 0.2),
-    "delta of many": Family(many_delta, 40, 0.2),
-    "delta of compositions": Family(composed_delta, 10, 0.02),
-    "delta of compositions with continuous noise": Family(noisy_delta, 2, 0.01),
-    "epsilon of compositions": Family(composed_epsilon, 5, 0.02),
+    "trade-offs": Family(a_tradeoff, 20, 0.1),
+    "delta of many": Family(many_delta, 40, 0.4),
+    "delta of compositions": Family(composed_delta, 2, 0.02),
+    "delta of compositions with continuous noise": Family(noisy_delta, 0, 0.005),
+    "epsilon of compositions": Family(composed_epsilon, 2, 0.02),
 }
+"""The parts of the slow suite's cases that take about ten minutes each on two cores."""
 
 
 def faults(name: str, numbers: Iterable[int]) -> list[str]:
@@ -149,7 +159,7 @@ def assert_none(found: list[str], asked: int) -> None:
     assert not found, f"{len(found)} of {asked} cases are wrong:\n{shown}"
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [name for name in FAMILIES if FAMILIES[name].few])
 def test_a_few_random_cases_stay_inside(name: str) -> None:
     cases = FAMILIES[name].few
     assert_none(faults(name, range(cases)), cases)
