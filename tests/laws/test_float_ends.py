@@ -126,7 +126,12 @@ def composed_epsilon(rng: random.Random) -> str:
 SHARES = {"discrete Gaussian noise": 0.05, "ranges": 0.2, "samples without replacement": 0.2}
 
 FAMILIES = {
-    **{f"delta of {name}": Family(single_delta(name), 30, SHARES.get(name, 1)) for name in SINGLE},
+    **{
+        f"delta of {name}": Family(
+            single_delta(name), 8 if name in SHARES else 30, SHARES.get(name, 1)
+        )
+        for name in SINGLE
+    },
     **{
         f"epsilon of {name}": Family(single_epsilon(name), 5, SHARES.get(name, 1) / 4)
         for name in SINGLE
