@@ -127,7 +127,7 @@ def a_use(rng: random.Random) -> Known:
     draws = [drawn_response, drawn_black_box, drawn_gaussian, drawn_geometric, drawn_laplace]
     known = drawn(rng.choice([*draws, drawn_discrete_gaussian]), rng)
     if rng.random() < 0.5:
-        known = known_sampled(known, probability(rng))
+        known = known_sampled(known, max(probability(rng), 1e-9))
     return known
 
 
@@ -174,8 +174,8 @@ def filter_fault(rng: random.Random) -> str:
 
 
 JUDGES = {
-    "calibration": (calibration_fault, 8),
-    "largest counts": (largest_count_fault, 8),
+    "calibration": (calibration_fault, 6),
+    "largest counts": (largest_count_fault, 3),
     "filters": (filter_fault, 60),
 }
 
