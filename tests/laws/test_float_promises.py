@@ -175,7 +175,7 @@ def filter_fault(rng: random.Random) -> str:
 
 JUDGES = {
     "calibration": (calibration_fault, 6),
-    "largest counts": (largest_count_fault, 3),
+    "largest counts": (largest_count_fault, 2),
     "filters": (filter_fault, 60),
 }
 
