@@ -315,7 +315,9 @@ class Line:
         real differences cancels; where their sum does, the rounding of both is charged. a itself
         is the difference of larger numbers, off by some units of these, and so is every loss:
         the derivative of the kernel in a is :math:`-s` times it, plus
-        :math:`g e^{-sa-a}/(1-e^{-(s+1)g})`.
+        :math:`g e^{-sa-a}/(1-e^{-(s+1)g})`. Where a is so close to g that epsilon may lie just
+        below the atom before, that is to be taken at a = 0: the kernel is continuous there, and its
+        derivative is not.
         """
         fixed = self._fixed
         if self.lattice is None or fixed.turned is None:
@@ -328,7 +330,10 @@ class Line:
         start, more = -math.expm1(-ahead), -math.exp(-ahead) * math.expm1(ahead - gap)
         kernel = fixed.kernel * np.exp(-self.nodes * ahead) * (start + fixed.turned * more)
         fall = math.exp(-self.theta * ahead)
-        return kernel, (fall * start, fall * more, fall * math.exp(-ahead)), blur
+        steepest = fall * math.exp(-ahead)
+        if ahead + blur >= gap:
+            steepest = max(steepest, math.exp(min((abs(self.theta) + 1) * blur, 600.0)))
+        return kernel, (fall * start, fall * more, steepest), blur
 
     def _aliases(self, epsilon: float, log_scale: float) -> float:
         """The terms of the infinite sum that are not the one wanted, relative to the scale.

@@ -74,8 +74,10 @@ class LossProfile(Profile):
 
     def _finite_delta(self, epsilon: float) -> Bounds:
         """Enclose delta given that no loss is infinite."""
-        if not self.product.terms or epsilon >= self.product.largest():
+        if not self.product.terms:
             return Bounds.exactly(0.0)
+        if epsilon >= self.product.largest():  # which at 0 may have been more than no loss
+            return Bounds(lower=0.0, upper=0.0 if epsilon > 0.0 else 5e-324)
         if self._exact is not None:
             return self._exact(epsilon)
         return self._on(self._line(epsilon), epsilon)
