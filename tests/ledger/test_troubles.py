@@ -73,14 +73,14 @@ def file(tmp_path: Path) -> Path:
 
 def few_pages(ledger: Ledger) -> None:
     """Let the file grow no further: SQLite then answers as it does when the disk is full."""
-    with ledger._store.reading() as session:
+    with ledger._store.writing() as session:
         session.rows("PRAGMA max_page_count = 1")
 
 
 def test_a_full_disk_is_said_and_nothing_is_charged(file: Path) -> None:
     with Ledger(file) as ledger:
         account = ledger.account("trial")
-
+        account.reserve(SMALL)
         few_pages(ledger)
 
         def fill() -> None:

@@ -19,6 +19,8 @@ from quaestor.ledger.store import sql
 from quaestor.ledger.theory import PRICING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from quaestor.ledger.store.base import Session
 
 __all__ = ["Verification", "verify_account"]
@@ -36,7 +38,9 @@ class Verification:
     head: str
 
 
-def verify_account(session: Session, account: str, *, head: str | None = None) -> Verification:
+def verify_account(
+    session: Session, account: str, *, head: str | Sequence[str] | None = None
+) -> Verification:
     """Recompute everything from the events; the first place that differs is the error."""
     found = session.row(sql.DEFINITION, name=account)
     if found is None:
@@ -44,7 +48,8 @@ def verify_account(session: Session, account: str, *, head: str | None = None) -
     row = session.row(sql.STATE, account=account)
     chain = _chain(session, account)
     place = f"account {account!r}"
-    if head is not None and head != chain.head and head not in chain.heads:
+    noted = [head] if isinstance(head, str) else head or ()
+    if any(each not in chain.heads for each in noted):
         raise LedgerCorrupted(
             place,
             "the head that was noted is not in its chain: events were taken away or rewritten",

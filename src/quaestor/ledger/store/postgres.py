@@ -7,22 +7,30 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+from psycopg import pq
 from sqlalchemy import create_engine, event
 
-from quaestor.ledger.store.base import WAIT, Row, Session, Store
-from quaestor.ledger.store.trouble import postgres_trouble
+from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
+from quaestor.ledger.store.trouble import postgres_trouble, unavailable
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, PoolProxiedConnection
+    from sqlalchemy import URL, Connection, Engine
 
     from quaestor.errors import QuaestorError
 
-__all__ = ["PostgresStore"]
+__all__ = ["PATIENCE", "PostgresStore"]
+
+PATIENCE = 1.5 * WAIT
+"""How many seconds a server may take for one answer, before the connection counts as lost."""
+
+_READING = 10 * WAIT  # a check of a long ledger thinks between two questions
 
 # The time is read outside the locked part, and so after the lock is had; inside it could be older
 # than what others have written while this waited.
 _LOCKED = """
-SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), h.*
+SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+(SELECT id FROM ledger_identity),
+(SELECT hash FROM ledger_events WHERE account = :account AND seq = :seen), h.*
 FROM (SELECT events, entries, time, head, closed, pricing
 FROM ledger_heads WHERE account = :account FOR UPDATE) h
 """
@@ -30,6 +38,32 @@ _NOW = """
 SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 """
 _LOCK_ACCOUNTS = "SELECT pg_advisory_xact_lock(7182818284)"  # any number unlikely to be another's
+
+# Signs of a server that is gone, in a network that says nothing; see libpq's connection parameters.
+_CONNECT = {
+    "connect_timeout": 10,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": int(1000 * WAIT / 2),
+    "application_name": "quaestor ledger",
+}
+
+
+class _Bounded(psycopg.Connection[Any]):
+    """A connection that waits for no answer for ever."""
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        """Wait for an answer; a connection that brings none is closed."""
+        try:
+            return super().wait(gen, interval, PATIENCE if timeout is None else timeout)
+        except psycopg.errors._WaitTimeout:  # noqa: SLF001  # its documented base says less
+            self.pgconn.finish()
+            raise psycopg.OperationalError("no answer") from None
+
+    def __del__(self) -> None:
+        """Let the connection go without a warning: an interrupt may have dropped it."""
 
 
 class PostgresSession(Session):
@@ -39,18 +73,15 @@ class PostgresSession(Session):
     goes to the server and back twice, whatever it consists of.
     """
 
-    __slots__ = ("_driver", "_pooled", "_sent", "_store", "_waiting")
+    __slots__ = ("_begin", "_sent", "_waiting")
+
+    _driver: psycopg.Connection[Any]
 
     def __init__(self, store: Store, begin: str) -> None:
         """Take a connection; the beginning travels with the first statement."""
-        self._store, self._sent = store, False
+        super().__init__(store, writing=begin == store.begin_writing)
+        self._begin, self._sent = begin, False
         self._waiting: list[tuple[str, dict[str, Any]]] = [(begin, {})]
-        self._connect()
-
-    def _connect(self) -> None:
-        self._pooled: PoolProxiedConnection = self._store.connected()
-        driver: Any = self._pooled.driver_connection
-        self._driver: psycopg.Connection[Any] = driver
 
     def run(self, statement: str, **parameters: Any) -> None:
         """Make one change, before the next answer or at the end."""
@@ -65,12 +96,15 @@ class PostgresSession(Session):
         except psycopg.OperationalError:
             if self._sent or not self._driver.closed:
                 raise
-            self.release()  # it died while nobody used it: nothing has begun, and a new one may do
-            self._store.close()
-            self._connect()
+            self._connect_again()  # it died while nobody used it: nothing has begun
             return self._send(asked).fetchall()
         finally:
             self._sent = True
+
+    def _connect_again(self) -> None:
+        self.discard()
+        self._store.close()  # the others are of the same age
+        super().__init__(self._store, writing=self._begin == self._store.begin_writing)
 
     def _send(self, statements: list[tuple[str, dict[str, Any]]]) -> psycopg.Cursor[Any]:
         """All in one message, with values quoted by the driver; what the last one brings."""
@@ -80,16 +114,21 @@ class PostgresSession(Session):
         cursor.set_result(-1)
         return cursor
 
-    def locked(self, account: str) -> tuple[str, Row | None]:
+    def locked(self, account: str, *, seen: int) -> Locked:
         """Lock the account's head; the time is the server's."""
-        row = self.row(_LOCKED, account=account)
+        row = self.row(_LOCKED, account=account, seen=seen)
         if row is not None:
-            return row[0], row[1:]
-        return str(self.rows(_NOW)[0][0]), None
+            time, store_id, found, *state = row
+            return Locked(time, tuple(state), str(store_id), found)
+        return Locked(str(self.rows(_NOW)[0][0]), None, self._store.identity.id, None)
 
     def lock_accounts(self) -> None:
         """Others who open an account wait for the end of this transaction."""
         self.rows(_LOCK_ACCOUNTS)
+
+    def patient(self) -> None:
+        """The server would end a transaction that does nothing for long."""
+        self.run(f"SET LOCAL idle_in_transaction_session_timeout = {int(1000 * _READING)}")
 
     def check(self) -> None:
         """The server looks after its own pages."""
@@ -100,18 +139,11 @@ class PostgresSession(Session):
             self._send([*self._waiting, ("COMMIT", {})])
         self._waiting = []
 
-    def rollback(self) -> None:
-        """Undo everything."""
-        self._waiting = []
-        self._driver.rollback()
-
-    def release(self) -> None:
-        """Give the connection back, or away if it is of no use any more."""
-        if self._driver.closed:
-            self._pooled.invalidate()
-            self._pooled.close()
-        else:
-            self._store.kept(self._pooled)
+    @property
+    def idle(self) -> bool:
+        """Whether the connection is alive, and no transaction is under way."""
+        driver = self._driver
+        return not driver.closed and driver.pgconn.transaction_status == pq.TransactionStatus.IDLE
 
 
 class PostgresStore(Store):
@@ -120,22 +152,40 @@ class PostgresStore(Store):
     begin_writing = "BEGIN ISOLATION LEVEL READ COMMITTED"
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
     complaint = psycopg.Error
+    shared_writer = False
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, *, read_only: bool = False) -> None:
         """Prepare connections to the server; none is made yet."""
+        self._url, self._read_only = url, read_only
+        super().__init__()
+
+    def engine(self, *, writing: bool) -> Engine:
+        """Connections that are made when they are needed."""
         engine = create_engine(
-            url.set(drivername="postgresql+psycopg"),
+            self._url.set(drivername="postgresql+psycopg"),
             isolation_level="AUTOCOMMIT",
-            connect_args={"connect_timeout": 10},
+            connect_args=_CONNECT,
             hide_parameters=True,
-            pool_reset_on_return=None,
+            **POOL,
         )
-        event.listen(engine, "connect", _prepare)
-        super().__init__(engine)
+
+        @event.listens_for(engine, "do_connect")
+        def _(_dialect: object, _record: object, given: Any, named: Any) -> Any:
+            connection = _Bounded.connect(*given, **named)
+            _prepare(connection, writing=writing)
+            return connection
+
+        return engine
 
     def begun(self, begin: str) -> Session:
         """A transaction that begins like this."""
         return PostgresSession(self, begin)
+
+    def check_place(self) -> None:
+        """Whether it is still the same ledger is asked together with the lock."""
+        super().check_place()
+        if self._read_only:
+            raise unavailable("read_only")
 
     def trouble(self, problem: BaseException, *, connected: bool) -> QuaestorError:
         """The driver's complaint, by its SQLSTATE."""
@@ -150,13 +200,20 @@ class PostgresStore(Store):
         connection.exec_driver_sql(_LOCK_ACCOUNTS)
 
 
-def _prepare(connection: psycopg.Connection[Any], _record: object) -> None:
-    """Bounded waiting, and commits that are on the disk when they return."""
+def _prepare(connection: psycopg.Connection[Any], *, writing: bool) -> None:
+    """Bounded waiting, and commits that are on the disk, and on replicas, when they return.
+
+    A client that hangs in the midst of a charge is cut off before those who wait for it give up.
+    """
     connection.autocommit = True  # transactions begin and end where this package says
-    connection.execute(f"SET lock_timeout = {int(1000 * WAIT)}")
+    idle = WAIT / 2 if writing else _READING
     connection.execute(
+        f"SET lock_timeout = {int(1000 * WAIT)};"
+        f"SET statement_timeout = {int(1000 * (WAIT + PATIENCE) / 2)};"
+        f"SET idle_in_transaction_session_timeout = {int(1000 * idle)};"
         "SELECT set_config('synchronous_commit', 'on', false) "
-        "WHERE current_setting('synchronous_commit') = 'off'"
+        "WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')",
+        prepare=False,
     )
 
 
