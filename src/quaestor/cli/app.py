@@ -22,6 +22,7 @@ from quaestor.cli import (
     audit,
     catalog,
     demo,
+    backup,
     ledger,
     region,
     release,

@@ -52,13 +52,17 @@ class FileWatch:
         self._path, self._log = path, Path(f"{path}-wal")
         found = path.stat()
         self._place = (found.st_dev, found.st_ino)
-        self._seen: _Seen | None = None
+        self._seen = self._now(found)
 
     def check(self) -> bool:
         """Refuse another file, or one with two names; whether the file must be looked at anew."""
         seen, before = self._now(self.confirm()), self._seen
         self._seen = seen
-        return before is None or not seen.after(before)
+        return not seen.after(before)
+
+    def written(self) -> None:
+        """See that what was just written is under the file's name, and how long the log is now."""
+        self._seen = self._seen._replace(log=self._now(self.confirm()).log)
 
     def confirm(self) -> os.stat_result:
         """Refuse another file, or one with two names."""

@@ -164,11 +164,6 @@ class SQLiteStore(Store):
             raise
         return connection
 
-    def recognise(self) -> None:
-        """Find out which ledger this is."""
-        super().recognise()
-        self._watch.check()
-
     def try_without_log(self) -> bool:
         """Read the file alone: where nobody writes, there is no log, and nothing can be made.
 
@@ -201,7 +196,7 @@ class SQLiteStore(Store):
 
     def confirm_place(self) -> None:
         """See that the file is still under its name."""
-        self._watch.confirm()
+        self._watch.written()
 
     def trouble(self, problem: BaseException, *, connected: bool) -> QuaestorError:
         """The driver's complaint, by SQLite's name for it."""

@@ -6,7 +6,6 @@ import secrets
 from typing import TYPE_CHECKING
 
 from quaestor.ledger.store import sql
-from quaestor.ledger.store.base import Identity
 from quaestor.ledger.store.opening import make_file
 from quaestor.ledger.store.trouble import unavailable
 
@@ -64,6 +63,8 @@ def put_back(backup: Store, store: Store, finish: Callable[[Session], None]) -> 
 
     Processes that have the old one open notice that, and charge nothing.
     """
+    from quaestor.ledger.store.base import Identity
+
     with backup.reading() as source, store.writing() as target:
         target.lock_accounts()
         if target.rows(sql.ACCOUNTS):
