@@ -64,7 +64,7 @@ def test_a_backup_holds_everything_and_takes_no_charges(
 def test_every_table_is_backed_up(ledger: Ledger, account: Account, location: str) -> None:
     del ledger, account
     listed = (
-        "SELECT tablename FROM pg_tables WHERE tablename LIKE 'ledger%'"
+        "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
         if "://" in location
         else "SELECT name FROM sqlite_master WHERE type = 'table'"
     )

@@ -42,6 +42,10 @@ def opened(
     try:
         ledger = Ledger(place, create=create, read_only=read_only)
     except LedgerUnavailable as problem:
+        if problem.reason == "outdated":  # whoever may write brings it up to date
+            with opened(given) as ledger:
+                yield ledger
+            return
         if problem.reason != "absent":
             raise
         where = "at that address" if "://" in place else f"in {place!r}"

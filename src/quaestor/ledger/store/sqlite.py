@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+from weakref import WeakSet
 
 from sqlalchemy import URL, QueuePool, create_engine, event
 
@@ -37,6 +38,26 @@ SELECT 1 FROM sqlite_master WHERE NOT EXISTS (
 SELECT 1 FROM sqlite_master WHERE name = 'ledger_version') LIMIT 1
 """
 _POLL = (0.0005, 0.004)  # seconds between two attempts to take the lock, at random in between
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that can be found again after a fork."""
+
+
+_CONNECTIONS: WeakSet[_Connection] = WeakSet()
+
+
+def _let_go() -> None:
+    """Close what a parent process had open.
+
+    A child that keeps it believes to have locks that only the parent has, and so takes none.
+    """
+    for connection in list(_CONNECTIONS):
+        if not connection.in_transaction:
+            connection.close()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 class SQLiteSession(Session):
@@ -150,7 +171,9 @@ class SQLiteStore(Store):
             uri=True,
             isolation_level=None,  # transactions begin and end where this package says
             check_same_thread=False,
+            factory=_Connection,
         )
+        _CONNECTIONS.add(connection)
         try:
             if self._read_only:
                 connection.execute(f"PRAGMA busy_timeout = {int(1000 * WAIT)}")
