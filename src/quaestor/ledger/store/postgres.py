@@ -10,6 +10,7 @@ import psycopg
 from psycopg import pq
 from sqlalchemy import create_engine, event
 
+from quaestor.ledger.store import sql
 from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
 from quaestor.ledger.store.trouble import postgres_trouble, unavailable
 
@@ -39,6 +40,19 @@ SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US
 """
 _LOCK_ACCOUNTS = "SELECT pg_advisory_xact_lock(7182818284)"  # any number unlikely to be another's
 
+_COMMIT: list[tuple[str, dict[str, Any]]] = [("COMMIT", {})]
+
+# The first commit lets go of the account's lock at once, and whoever waits for it can go on. What
+# follows is a transaction of its own, whose synchronous commit returns when the log is on the disk
+# (and on synchronous replicas) up to its end, and so with everything before it. The server flushes
+# the log once for all who wait for that: with one synchronous commit, the lock would be held
+# meanwhile, and each account would have the disk for itself.
+_DURABLE: list[tuple[str, dict[str, Any]]] = [
+    ("SET LOCAL synchronous_commit = off", {}),
+    ("COMMIT", {}),
+    ("SELECT pg_logical_emit_message(true, 'quaestor', '')", {}),
+]
+
 # Signs of a server that is gone, in a network that says nothing; see libpq's connection parameters.
 _CONNECT = {
     "connect_timeout": 10,
@@ -62,6 +76,11 @@ class _Bounded(psycopg.Connection[Any]):
             self.pgconn.finish()
             raise psycopg.OperationalError("no answer") from None
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        """Nothing is planned yet."""
+        super().__init__(*given, **named)
+        self.planned: set[str] = set()
+
     def __del__(self) -> None:
         """Let the connection go without a warning: an interrupt may have dropped it."""
 
@@ -75,7 +94,7 @@ class PostgresSession(Session):
 
     __slots__ = ("_begin", "_sent", "_waiting")
 
-    _driver: psycopg.Connection[Any]
+    _driver: _Bounded
 
     def __init__(self, store: Store, begin: str) -> None:
         """Take a connection; the beginning travels with the first statement."""
@@ -107,9 +126,21 @@ class PostgresSession(Session):
         super().__init__(self._store, writing=self._begin == self._store.begin_writing)
 
     def _send(self, statements: list[tuple[str, dict[str, Any]]]) -> psycopg.Cursor[Any]:
-        """All in one message, with values quoted by the driver; what the last one brings."""
-        cursor = psycopg.ClientCursor(self._driver)
-        text: Any = ";".join(cursor.mogrify(*statement) for statement in statements)
+        """All in one message, with values quoted by the driver; what the last one brings.
+
+        Those of a charge are planned once for each connection: any failure discards it.
+        """
+        cursor, known, parts = psycopg.ClientCursor(self._driver), self._driver.planned, []
+        for statement, parameters in statements:
+            name = _HOT.get(statement)
+            if name is None:
+                parts.append(cursor.mogrify(statement, parameters) if parameters else statement)
+                continue
+            if name not in known:
+                parts.append(f"PREPARE {name} AS {_numbered(statement)}")
+                known.add(name)
+            parts.append(cursor.mogrify(_execution(name, statement), parameters))
+        text: Any = ";".join(parts)
         cursor.execute(text, prepare=False)
         cursor.set_result(-1)
         return cursor
@@ -134,9 +165,10 @@ class PostgresSession(Session):
         """The server looks after its own pages."""
 
     def commit(self) -> None:
-        """Make everything durable."""
+        """Make everything durable, and let go of the lock before the disk is waited for."""
         if self._sent or len(self._waiting) > 1:
-            self._send([*self._waiting, ("COMMIT", {})])
+            durable = _DURABLE if self._begin == self._store.begin_writing else _COMMIT
+            self._send([*self._waiting, *durable])
         self._waiting = []
 
     @property
@@ -217,7 +249,38 @@ def _prepare(connection: psycopg.Connection[Any], *, writing: bool) -> None:
     )
 
 
+_NAME = re.compile(r"%\((\w+)\)s")
+
+
 @lru_cache(maxsize=256)
 def _written(statement: str) -> str:
     """``:name`` as this driver wants it."""
     return re.sub(r"(?<![:\w]):([a-z]+)", r"%(\1)s", statement)
+
+
+@lru_cache(maxsize=16)
+def _numbered(statement: str) -> str:
+    """A statement to be planned: parameters by number, each name once."""
+    names = list(dict.fromkeys(_NAME.findall(statement)))
+    return _NAME.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
+
+
+@lru_cache(maxsize=16)
+def _execution(name: str, statement: str) -> str:
+    """The call of a planned statement."""
+    marks = ", ".join(f"%({each})s" for each in dict.fromkeys(_NAME.findall(statement)))
+    return f"EXECUTE {name}({marks})"
+
+
+_HOT = {
+    _written(statement): name
+    for name, statement in {
+        "ledger_lock": _LOCKED,
+        "ledger_add_event": sql.ADD_EVENT,
+        "ledger_set_balance": sql.SET_BALANCE,
+        "ledger_set_state": sql.SET_STATE,
+        "ledger_settled": sql.SETTLED,
+        "ledger_add_answer": sql.ADD_ANSWER,
+        "ledger_balances_of": sql.BALANCES_OF,
+    }.items()
+}
