@@ -165,9 +165,7 @@ def test_a_restore_leaves_ledgers_alone(
     assert account.verify().entries == 1
 
 
-def test_a_damaged_backup_is_not_restored(
-    ledger: Ledger, account: Account, tmp_path: Path
-) -> None:
+def test_a_damaged_backup_is_not_restored(ledger: Ledger, account: Account, tmp_path: Path) -> None:
     del account
     backup = tmp_path / "backup.db"
     backup_ledger(ledger, backup)

@@ -129,7 +129,11 @@ def test_one_that_does_not_fit_is_refused_alone(ledger: Ledger) -> None:
     ledger.verify()
 
 
-class TimeLimit(Exception):  # noqa: N818  # as a job runner would name it
+# what a finaliser is interrupted by is lost, and reported; see sys.unraisablehook
+UNRAISABLE = "ignore::pytest.PytestUnraisableExceptionWarning"
+
+
+class TimeLimit(Exception):  # as a job runner would name it
     """What a job runner's signal handler raises."""
 
 
@@ -189,11 +193,13 @@ def interrupted(location: str, times: int) -> None:
         ledger.verify()
 
 
+@pytest.mark.filterwarnings(UNRAISABLE)
 def test_a_hundred_interrupts_leave_everything_usable(location: str) -> None:
     interrupted(location, 100)
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings(UNRAISABLE)
 def test_three_thousand_interrupts_leave_everything_usable(location: str) -> None:
     interrupted(location, 3000)
 

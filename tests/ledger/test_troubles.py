@@ -380,22 +380,22 @@ def test_only_an_event_that_accepts_it_may_go_back_in_time(location: str) -> Non
         ("clock", "", False),
         ("closed", "the battery was empty", False),
     ):
-        event: dict[str, Any] = dict.fromkeys(
+        later: dict[str, Any] = dict.fromkeys(
             ("analyst", "dataset", "purpose", "query", "answer"), ""
         )
-        event |= {"account": "trial", "seq": 3, "kind": kind, "entry": 0, "detail": detail}
-        event |= {"time": "2026-01-01T00:00:00.000000Z", "releases": "[]"}
-        event |= {"previous": chain.head}
-        event["hash"] = event_hash(event)
-        assert event["time"] < time
+        later |= {"account": "trial", "seq": 3, "kind": kind, "entry": 0, "detail": detail}
+        later |= {"time": "2026-01-01T00:00:00.000000Z", "releases": "[]"}
+        later |= {"previous": chain.head}
+        later["hash"] = event_hash(later)
+        assert later["time"] < time
         follower = Chain("trial")
         for before in events:
             follower.add(before)
         if holds:
-            follower.add(event)
+            follower.add(later)
         else:
             with pytest.raises(LedgerCorrupted):
-                follower.add(event)
+                follower.add(later)
 
 
 # Files.

@@ -62,6 +62,7 @@ class BlackHole:
                     others[one].sendall(data)
 
     def close(self) -> None:
+        """Let go of everything."""
         self._over = True
         self._thread.join()
         for end in self._ends:
@@ -175,8 +176,6 @@ def test_charges_are_committed_synchronously_whatever_the_server_says(
         with ledger._store.writing() as session:
             found = session.row("SELECT current_setting('synchronous_commit')")
         assert found == (setting if setting == "remote_apply" else "on",)
-
-
 
 
 def test_what_was_acknowledged_survives_a_server_that_is_killed(database: str) -> None:

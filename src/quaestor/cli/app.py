@@ -20,10 +20,9 @@ from quaestor.cli import (
     across,
     asking,
     audit,
+    backup,
     catalog,
     demo,
-    backup,
-    ledger,
     region,
     release,
     variance,
@@ -65,7 +64,7 @@ app.add_typer(catalog.dataset, name="dataset")
 app.command("preview")(asking.preview)
 app.command("query")(asking.query)
 app.add_typer(account.account, name="account")
-app.add_typer(ledger.ledger, name="ledger")
+app.add_typer(backup.ledger, name="ledger")
 app.command("demo")(demo.demo)
 
 

@@ -9,17 +9,17 @@ import typer
 
 from quaestor.cli.accounting import Json
 from quaestor.cli.heads import read_heads
-from quaestor.cli.ledger import ledger as commands
+from quaestor.cli.ledger import ledger
 from quaestor.cli.place import HERE, Place, address, opened
 from quaestor.cli.render import print_json, say
 
 if TYPE_CHECKING:
     from quaestor.ledger import Verification
 
-__all__ = ["backup", "clock", "heads", "restore"]
+__all__ = ["backup", "clock", "heads", "ledger", "restore"]
 
 
-@commands.command("heads")
+@ledger.command("heads")
 def heads(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FBT002
     """Print the head of every account: note them where those who write to the ledger cannot.
 
@@ -34,7 +34,7 @@ def heads(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FBT002
         say(f"{name}={head}", plain=True)
 
 
-@commands.command("backup")
+@ledger.command("backup")
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file for the backup.")],
     ledger: Place = HERE,
@@ -53,7 +53,7 @@ def backup(
         say(f"backup written to {file}, and verified", plain=True)
 
 
-@commands.command("restore")
+@ledger.command("restore")
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
     reason: Annotated[
@@ -61,9 +61,7 @@ def restore(
     ],
     heads: Annotated[
         Path | None,
-        typer.Option(
-            "--heads", metavar="FILE", help="Noted heads, which the backup must contain."
-        ),
+        typer.Option("--heads", metavar="FILE", help="Noted heads, which the backup must contain."),
     ] = None,
     ledger: Place = HERE,
     json: Json = False,  # noqa: FBT002
@@ -82,7 +80,7 @@ def restore(
         say("restored and verified; start every process that uses the ledger again", plain=True)
 
 
-@commands.command("clock")
+@ledger.command("clock")
 def clock(
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Whose last entry is wrong.")],
     reason: Annotated[

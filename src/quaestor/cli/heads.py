@@ -14,7 +14,7 @@ __all__ = ["is_head", "read_heads"]
 
 def is_head(text: str) -> bool:
     """Whether this is a hash as the ledger prints it."""
-    return len(text) == 64 and set(text.lower()) <= set("0123456789abcdef")  # noqa: PLR2004
+    return len(text) == 64 and set(text.lower()) <= set("0123456789abcdef")
 
 
 def read_heads(file: Path) -> dict[str, list[str]]:

@@ -32,9 +32,7 @@ Place = Annotated[
 
 
 @contextmanager
-def opened(
-    given: str | None, *, create: bool = False, read_only: bool = False
-) -> Iterator[Ledger]:
+def opened(given: str | None, *, create: bool = False, read_only: bool = False) -> Iterator[Ledger]:
     """The ledger there, for as long as it is needed; an address is never shown."""
     from quaestor.ledger import Ledger
 

@@ -47,6 +47,9 @@ def restore_ledger(
     What was charged after the backup is not in it, and was spent nevertheless.
 
     Args:
+        backup: a file that :func:`backup_ledger` wrote.
+        location: where the ledger is to be: a path, or an address.
+        reason: why, in one line.
         heads: heads that were noted elsewhere; the backup must contain them.
 
     Raises:
@@ -64,7 +67,7 @@ def restore_ledger(
         try:
 
             def finish(session: Session) -> None:
-                for (name, _) in session.rows(sql.ACCOUNTS):
+                for name, _ in session.rows(sql.ACCOUNTS):
                     journal = Journal(store, session, name, time_after=max)
                     journal.append("restored", detail=said)
                     journal.finish()

@@ -219,8 +219,8 @@ class Journal:
         """All of it is durable: remember it."""
         store, state = self._store, self.state
         seen.note(store.identity.id, self._account, seq=state.events, head=state.head)
-        known = self.known or store.totals.get(self._account)
-        if known is not None and (known is self.known or known.head == self.before.head):
+        known: Known | None = self.known or store.totals.get(self._account)
+        if known and (known is self.known or known.head == self.before.head):
             store.totals[self._account] = known._replace(head=state.head)
 
 
@@ -258,9 +258,12 @@ def _perform(store: Store, jobs: list[Job]) -> None:
 
 
 def _fail(jobs: list[Job], problem: Exception) -> None:
+    """One error for each: they are raised in different threads."""
     for job in jobs:
-        same = isinstance(problem, LedgerUnavailable)  # one for each: they are raised in threads
-        job.problem = unavailable(problem.reason) if same else problem
+        if isinstance(problem, LedgerUnavailable):
+            job.problem = LedgerUnavailable(problem.reason, str(problem))
+        else:
+            job.problem = problem
 
 
 def _perform_alone(store: Store, job: Job) -> None:

@@ -92,7 +92,7 @@ class Session(ABC):
     def lock_accounts(self) -> None:
         """Let nobody else open an account before the end of this."""
 
-    def patient(self) -> None:
+    def patient(self) -> None:  # noqa: B027  # for stores that have no patience otherwise
         """Long work is about to be done within this transaction."""
 
     @abstractmethod
@@ -164,7 +164,7 @@ class Store(ABC):
         if self.identity.kind != "ledger":
             raise unavailable("backup")
 
-    def confirm_place(self) -> None:
+    def confirm_place(self) -> None:  # noqa: B027  # for stores that can move
         """See that what was just written is where everybody will look for it."""
 
     def recognise(self) -> None:

@@ -89,7 +89,7 @@ def file_system(path: Path, mounts: str) -> str:
     kind, longest = "", -1
     for line in mounts.splitlines():
         fields = line.split()
-        if len(fields) < 3:  # noqa: PLR2004  # device, place, type
+        if len(fields) < 3:  # device, place, type
             continue
         place = Path(fields[1].encode().decode("unicode_escape"))
         if path.is_relative_to(place) and len(place.parts) >= longest:

@@ -81,7 +81,7 @@ class _Bounded(psycopg.Connection[Any]):
         super().__init__(*given, **named)
         self.planned: set[str] = set()
 
-    def __del__(self) -> None:
+    def __del__(self, *_: Any) -> None:
         """Let the connection go without a warning: an interrupt may have dropped it."""
 
 
@@ -198,8 +198,10 @@ class PostgresStore(Store):
             isolation_level="AUTOCOMMIT",
             connect_args=_CONNECT,
             hide_parameters=True,
+            pool_reset_on_return=None,  # see _reset
             **POOL,
         )
+        event.listen(engine, "reset", _reset)
 
         @event.listens_for(engine, "do_connect")
         def _(_dialect: object, _record: object, given: Any, named: Any) -> Any:
@@ -247,6 +249,12 @@ def _prepare(connection: psycopg.Connection[Any], *, writing: bool) -> None:
         "WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')",
         prepare=False,
     )
+
+
+def _reset(connection: _Bounded, _record: object, _state: object) -> None:
+    """Undo what somebody left behind; one that is idle costs no thought."""
+    if connection.pgconn.transaction_status != pq.TransactionStatus.IDLE:
+        connection.rollback()
 
 
 _NAME = re.compile(r"%\((\w+)\)s")

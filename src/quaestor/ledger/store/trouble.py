@@ -37,22 +37,22 @@ SENTENCES = {
     "read it: have it opened once by somebody who may write to it",
     "crowded": "too many threads of this process use the ledger at once: nothing was charged; try "
     "again, with fewer of them",
-    "emptied": "the ledger's file is there and empty: nothing was charged; restore it from a backup "
-    "(quaestor ledger restore), or remove the empty file if there never was a ledger",
+    "emptied": "the ledger's file is there and empty: nothing was charged; restore it from a "
+    "backup (quaestor ledger restore), or remove the empty file if there never was a ledger",
     "replaced": "the ledger's file was moved away or replaced since it was opened: nothing was "
     "charged; find out which of both is the ledger (quaestor ledger verify --heads), keep that one "
     "only, and start this process again",
     "second_name": "the ledger's file has a second name (a hard link): nothing was charged; remove "
     "the other name, for a ledger under two names is charged twice",
-    "rolled_back": "the ledger does not contain what this process has seen in it: it was put back to "
-    "an earlier state, or another took its place; nothing was charged. Find the state with the "
+    "rolled_back": "the ledger does not contain what this process has seen in it: it was put back "
+    "to an earlier state, or another took its place; nothing was charged. Find the state with the "
     "latest heads (quaestor ledger verify --heads), restore it, and start this process again",
-    "truncated": "the ledger's file or its log is shorter than it was: nothing was charged; restore "
-    "it from a backup (quaestor ledger restore)",
-    "backup": "this is the backup of a ledger, and takes no charges: quaestor ledger restore makes a "
-    "ledger of it",
-    "not_a_backup": "this is a ledger and not the backup of one: to restore it would make two of it; "
-    "use it where it is, or make a backup of it (quaestor ledger backup)",
+    "truncated": "the ledger's file or its log is shorter than it was: nothing was charged; "
+    "restore it from a backup (quaestor ledger restore)",
+    "backup": "this is the backup of a ledger, and takes no charges: quaestor ledger restore makes "
+    "a ledger of it",
+    "not_a_backup": "this is a ledger and not the backup of one: to restore it would make two of "
+    "it; use it where it is, or make a backup of it (quaestor ledger backup)",
     "taken": "there is something at that place already, and it was left alone: name another place, "
     "or move it away first",
     "network": "the ledger's file is on a network file system, where locks cannot be relied upon: "
