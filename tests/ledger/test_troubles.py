@@ -454,8 +454,12 @@ def test_a_ledger_that_is_only_to_be_read_is_not_made(tmp_path: Path, database: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_reason_has_a_sentence_of_its_own() -> None:
+def test_every_reason_has_a_sentence_of_its_own_and_a_line_in_the_guide() -> None:
     assert len(set(SENTENCES.values())) == len(SENTENCES)
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "operating-the-ledger.md"
+    lines = [line for line in guide.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    for reason in SENTENCES:
+        assert any(f"`{reason}`" in line.split("|")[1] for line in lines), reason
     unknown = psycopg.errors.lookup("22012")("division by zero: secret")
     said = postgres_trouble(unknown, connected=True)
     assert "secret" not in str(said)

@@ -178,7 +178,9 @@ class Store(ABC):
         """Who writes for an account in this process."""
         key = "" if self.shared_writer else account
         writer = self._writers.get(key)
-        if writer is None or writer.inherited:
+        if writer is None:
+            return self._writers.setdefault(key, Writer(perform))  # one, whoever comes first
+        if writer.inherited:
             writer = self._writers[key] = Writer(perform)
         return writer
 
