@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from quaestor.accounting.releases import PureDP
-from quaestor.errors import BudgetExceeded
+from quaestor.errors import AccountClosed, BudgetExceeded
 from quaestor.ledger import Ledger
+from quaestor.ledger.journal import Journal, _perform
+from quaestor.ledger.store.writer import Job
 from tests.ledger.places import around, definition, remaining_epsilon, share, spent
 
 if TYPE_CHECKING:
@@ -126,6 +128,26 @@ def test_one_that_does_not_fit_is_refused_alone(ledger: Ledger) -> None:
     assert total <= 1
     assert all(total + size > 1 for size, done in zip(sizes, granted, strict=True) if not done)
     assert spent(account.entries()) == Fraction(total)
+    ledger.verify()
+
+
+def test_one_that_fails_in_the_midst_of_its_writing_fails_alone(ledger: Ledger) -> None:
+    ledger.open_account(definition()).reserve(STEP)
+
+    def broken(journal: Journal) -> None:
+        journal.append("closed")
+        raise AccountClosed("trial")
+
+    def sound(journal: Journal) -> int:
+        journal.append("released", entry=1)
+        return 7
+
+    works = (broken, sound, broken)
+    jobs = [Job("trial", work, alone=False) for work in works]
+    _perform(ledger._store, jobs)
+    assert [type(job.problem) for job in jobs] == [AccountClosed, type(None), AccountClosed]
+    assert jobs[1].result == 7
+    assert [entry.status for entry in ledger.account("trial").entries()] == ["released"]
     ledger.verify()
 
 

@@ -237,6 +237,14 @@ def write_alone(store: Store, work: Callable[[Session], Any], *, account: str = 
     return store.writer(account, partial(_perform, store)).do(account, work, alone=True)
 
 
+class _Torn(Exception):  # never seen by anybody else
+    """A job failed in the midst of its writing: the transaction is undone."""
+
+    def __init__(self, problem: QuaestorError) -> None:
+        super().__init__()
+        self.problem = problem
+
+
 def _perform(store: Store, jobs: list[Job]) -> None:
     """Do jobs of one account in one transaction; each has a result or a problem afterwards."""
     try:
@@ -250,7 +258,7 @@ def _perform(store: Store, jobs: list[Job]) -> None:
         _fail(jobs, problem)
     except Exception as problem:  # noqa: BLE001  # of one of them: the others shall not suffer
         if len(jobs) == 1:
-            _fail(jobs, problem)
+            _fail(jobs, problem.problem if isinstance(problem, _Torn) else problem)
             return
         for job in jobs:
             job.problem = None
@@ -280,7 +288,7 @@ def _perform_together(store: Store, jobs: list[Job]) -> None:
                 job.result = job.work(journal)
             except QuaestorError as problem:
                 if journal.touched != before:
-                    raise
+                    raise _Torn(problem) from None
                 job.problem = problem
         journal.finish()
     journal.committed()
