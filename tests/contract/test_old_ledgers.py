@@ -15,8 +15,14 @@ import pytest
 from quaestor.accounting.releases.codec import release_from_dict
 from quaestor.curator import Curator
 from quaestor.curator.catalog.reading import read_catalog
-from quaestor.errors import AccountClosed, AccountOverdrawn, NotPlanned, SourceUnavailable
-from quaestor.ledger import Ledger
+from quaestor.errors import (
+    AccountClosed,
+    AccountOverdrawn,
+    LedgerUnavailable,
+    NotPlanned,
+    SourceUnavailable,
+)
+from quaestor.ledger import Ledger, backup_ledger, restore_ledger
 from tests.contract.old_ledgers import (
     ACCOUNTS,
     ANSWERED,
@@ -293,3 +299,27 @@ def test_the_ledger_that_a_catalog_names_is_found_by_its_variable(
     recorded = next(each for each in ANSWERED if each.world == "server")
     with Curator.from_file(FIXTURES / "server") as curator:
         assert curator.ask(recorded.question, **recorded.parameters).repeated
+
+
+def test_an_old_ledger_has_an_identity_and_can_be_backed_up_and_restored(tmp_path: Path) -> None:
+    folder = copied("registry", tmp_path)
+    with Ledger(folder / "ledger.db", create=False) as ledger:
+        assert ledger._store.identity.kind == "ledger"
+        assert len(ledger._store.identity.id) == 32
+        noted = ledger.heads()
+        assert noted == {name: told["head"] for name, told in ACCOUNTS["registry"].items()}
+        backup_ledger(ledger, tmp_path / "backup.db")
+    restore_ledger(
+        tmp_path / "backup.db", tmp_path / "restored.db", reason="a new disk", heads=noted
+    )
+    with Ledger(tmp_path / "restored.db", create=False) as ledger:
+        assert len(ledger.verify(heads=noted)) == len(noted)
+
+
+def test_an_old_ledger_that_may_only_be_read_says_that_it_is_outdated(tmp_path: Path) -> None:
+    folder = copied("registry", tmp_path)
+    before = (folder / "ledger.db").read_bytes()
+    with pytest.raises(LedgerUnavailable) as error:
+        Ledger(folder / "ledger.db", read_only=True)
+    assert error.value.reason == "outdated"
+    assert (folder / "ledger.db").read_bytes() == before

@@ -321,7 +321,16 @@ def test_an_account_is_written_as_it_was(policy: dict[str, Any]) -> None:
 
 
 def test_events_are_of_these_kinds_and_columns() -> None:
-    assert KINDS == ("opened", "reserved", "imported", "released", "void", "closed")
+    assert KINDS == (
+        "opened",
+        "reserved",
+        "imported",
+        "released",
+        "void",
+        "closed",
+        "clock",
+        "restored",
+    )
     assert COLUMNS == IN_EVENTS
 
 

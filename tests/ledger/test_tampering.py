@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from quaestor.accounting.across.facts import Exclusive
 from quaestor.accounting.releases import ApproxDP, PureDP
 from quaestor.errors import BudgetExceeded, LedgerCorrupted
-from quaestor.ledger import Ledger
+from quaestor.ledger import AccountDefinition, Ledger
 from quaestor.ledger.events import event_hash
 from tests.ledger.places import around, definition, share
 
@@ -294,3 +295,31 @@ def test_totals_and_definitions_that_are_none_are_no_traceback(full: str) -> Non
         with Ledger(full) as ledger, pytest.raises(LedgerCorrupted):
             ledger.account("south")
         found_out(full)
+
+
+def test_last_bits_of_moments_may_differ_between_machines_and_nothing_else(location: str) -> None:
+    """Exponentials differ in the last bit from processor to processor; sums of epsilons do not."""
+    with Ledger(location) as ledger:
+        plain = AccountDefinition(name="south", epsilon=1.0, delta=1e-6, datasets=("patients",))
+        ledger.open_account(plain).reserve(PureDP(epsilon=0.01))
+    (balance,) = rows_of(location, "ledger_balances")
+    totals = json.loads(balance["totals"])
+    moments = {m: Fraction(t) for m, t in totals.items() if ":moment" in m and t}
+    exact = {m: Fraction(t) for m, t in totals.items() if ":moment" not in m and t}
+    assert moments
+    assert exact
+
+    def changed_by(meter: str, total: Fraction) -> None:
+        put(location, "ledger_balances", balance, totals=json.dumps({**totals, meter: str(total)}))
+
+    with Ledger(location) as ledger:
+        for meter, total in moments.items():
+            changed_by(meter, total * (1 + Fraction(1, 2**52)))
+            ledger.verify()
+            changed_by(meter, total * (1 - Fraction(1, 2**30)))
+            with pytest.raises(LedgerCorrupted, match="totals"):
+                ledger.verify()
+        for meter, total in exact.items():
+            changed_by(meter, total * (1 + Fraction(1, 2**52)))
+            with pytest.raises(LedgerCorrupted, match="totals"):
+                ledger.verify()

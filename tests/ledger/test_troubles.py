@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import resource
@@ -11,7 +12,7 @@ import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
@@ -25,6 +26,8 @@ from quaestor.errors import (
     QuaestorError,
 )
 from quaestor.ledger import Ledger, clock
+from quaestor.ledger.chain import Chain
+from quaestor.ledger.events import COLUMNS, event_hash
 from quaestor.ledger.store import base
 from quaestor.ledger.store.trouble import SENTENCES, postgres_trouble
 from tests.ledger.places import around, definition, remaining_epsilon
@@ -73,14 +76,14 @@ def file(tmp_path: Path) -> Path:
 
 def few_pages(ledger: Ledger) -> None:
     """Let the file grow no further: SQLite then answers as it does when the disk is full."""
-    with ledger._store.reading() as session:
+    with ledger._store.writing() as session:
         session.rows("PRAGMA max_page_count = 1")
 
 
 def test_a_full_disk_is_said_and_nothing_is_charged(file: Path) -> None:
     with Ledger(file) as ledger:
         account = ledger.account("trial")
-
+        account.reserve(SMALL)
         few_pages(ledger)
 
         def fill() -> None:
@@ -322,6 +325,83 @@ def test_a_clock_that_is_a_little_behind_uses_the_last_time_again(
         assert entry.time == last
 
 
+def years_ahead(location: str) -> str:
+    """The last charge was made under a clock in 2031, with everything else as it should be."""
+    with around(location) as run:
+        columns = ", ".join(COLUMNS)
+        (row,) = run(f"SELECT {columns} FROM ledger_events ORDER BY seq DESC LIMIT 1")  # noqa: S608
+        event = dict(zip(COLUMNS, row, strict=True))
+        event["time"] = "2031-01-01T00:00:00.000000Z"
+        event["hash"] = event_hash(event)
+        changed = (event["time"], event["hash"])
+        run("UPDATE ledger_events SET time = ?, hash = ? WHERE seq = ?", *changed, event["seq"])
+        run("UPDATE ledger_heads SET time = ?, head = ?", *changed)
+    return str(event["time"])
+
+
+def test_a_clock_that_went_wrong_is_accepted_with_a_reason_and_verifies(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger(location) as ledger:
+        ledger.open_account(definition()).reserve(SMALL)
+    years_ahead(location)
+    monkeypatch.setattr("quaestor.ledger.store.seen._HEADS", {})  # as in another process
+    with Ledger(location) as ledger:
+        account = ledger.account("trial")
+        with pytest.raises(ClockWentBack, match="quaestor ledger clock"):
+            account.reserve(SMALL)
+        with pytest.raises(ClockWentBack):
+            account.close()
+        with pytest.raises(InvalidParameter, match="reason"):
+            account.accept_clock("")
+        account.accept_clock("the server's battery was empty")
+        assert account.state().time < "2031"
+        with account.reserve(SMALL) as charge:
+            charge.release("42")
+        with pytest.raises(InvalidParameter, match="behind the last event"):
+            account.accept_clock("again")
+        account.close()
+        ledger.verify()
+    with around(location) as run:
+        kinds = [row[0] for row in run("SELECT kind FROM ledger_events ORDER BY seq")]
+        assert kinds == ["opened", "reserved", "clock", "reserved", "released", "closed"]
+        (accepted,) = run("SELECT detail, time FROM ledger_events WHERE kind = 'clock'")
+        assert accepted[0] == "the server's battery was empty"
+        assert accepted[1] < "2031"
+
+
+def test_only_an_event_that_accepts_it_may_go_back_in_time(location: str) -> None:
+    with Ledger(location) as ledger:
+        ledger.open_account(definition()).reserve(SMALL)
+    time = years_ahead(location)
+    chain = Chain("trial")
+    with Ledger(location) as ledger:
+        events = [json.loads(line) for line in ledger.export(account="trial")]
+    for event in events:
+        chain.add(event)
+    for kind, detail, holds in (
+        ("clock", "the battery was empty", True),
+        ("clock", "", False),
+        ("closed", "the battery was empty", False),
+    ):
+        later: dict[str, Any] = dict.fromkeys(
+            ("analyst", "dataset", "purpose", "query", "answer"), ""
+        )
+        later |= {"account": "trial", "seq": 3, "kind": kind, "entry": 0, "detail": detail}
+        later |= {"time": "2026-01-01T00:00:00.000000Z", "releases": "[]"}
+        later |= {"previous": chain.head}
+        later["hash"] = event_hash(later)
+        assert later["time"] < time
+        follower = Chain("trial")
+        for before in events:
+            follower.add(before)
+        if holds:
+            follower.add(later)
+        else:
+            with pytest.raises(LedgerCorrupted):
+                follower.add(later)
+
+
 # Files.
 
 
@@ -378,8 +458,12 @@ def test_a_ledger_that_is_only_to_be_read_is_not_made(tmp_path: Path, database: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_reason_has_a_sentence_of_its_own() -> None:
+def test_every_reason_has_a_sentence_of_its_own_and_a_line_in_the_guide() -> None:
     assert len(set(SENTENCES.values())) == len(SENTENCES)
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "operating-the-ledger.md"
+    lines = [line for line in guide.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    for reason in SENTENCES:
+        assert any(f"`{reason}`" in line.split("|")[1] for line in lines), reason
     unknown = psycopg.errors.lookup("22012")("division by zero: secret")
     said = postgres_trouble(unknown, connected=True)
     assert "secret" not in str(said)

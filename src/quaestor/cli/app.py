@@ -21,10 +21,10 @@ from quaestor.cli import (
     across,
     asking,
     audit,
+    backup,
     balance,
     catalog,
     demo,
-    ledger,
     region,
     release,
     variance,
@@ -68,7 +68,7 @@ app.command("query")(asking.query)
 account.account.command("history")(balance.history)
 account.account.command("report")(account_report.report)
 app.add_typer(account.account, name="account")
-app.add_typer(ledger.ledger, name="ledger")
+app.add_typer(backup.ledger, name="ledger")
 app.command("demo")(demo.demo)
 
 

@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 
 from quaestor.cli.accounting import Json
+from quaestor.cli.heads import is_head, read_heads
 from quaestor.cli.history import read_history
 from quaestor.cli.place import HERE, Place, opened
 from quaestor.cli.render import print_json, print_table, say
@@ -48,7 +49,7 @@ def log(
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The last entries: who was charged for what, when, why, and what became of it."""
-    with opened(ledger) as book:
+    with opened(ledger, read_only=True) as book:
         accounts = book.accounts() if account is None else (book.account(account),)
         found = [(each.name, entry) for each in accounts for entry in _latest(each, last)]
         count = sum(each.state().entries for each in accounts)
@@ -98,15 +99,27 @@ def verify(
             help="A head that was noted elsewhere, and must still be part of the chain.",
         ),
     ] = None,
+    heads: Annotated[
+        Path | None,
+        typer.Option(
+            "--heads",
+            metavar="FILE",
+            help="A file with such heads, one on each line, as [bold]ledger heads[/bold] prints.",
+        ),
+    ] = None,
     ledger: Place = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Check that nothing was changed behind the ledger's back; note the heads elsewhere.
 
-    The exit status is 1 if something does not hold together, with the first such place.
+    Needs no right to write. The exit status is 1 if the ledger was changed, with the first such
+    place.
     """
-    with opened(ledger) as book:
-        checked = book.verify(heads=_heads(head or [], book))
+    with opened(ledger, read_only=True) as book:
+        noted = read_heads(heads) if heads else {}
+        for name, digests in _heads(head or [], book).items():
+            noted.setdefault(name, []).append(digests)
+        checked = book.verify(heads=noted)
     if json:
         fields = ("account", "events", "entries", "head", "problem")
         listed = [{name: getattr(each, name) for name in fields} for each in checked]
@@ -132,7 +145,7 @@ def _heads(given: list[str], book: Ledger) -> dict[str, str]:
     heads: dict[str, str] = {}
     for text in given:
         name, equals, digest = text.rpartition("=")
-        if len(digest) != 64 or not set(digest.lower()) <= set("0123456789abcdef"):
+        if not is_head(digest):
             valid = "64 hexadecimal digits, as verify prints them"
             raise InvalidParameter("--head", text, f"{valid}, or ACCOUNT= and those")
         if not equals:
@@ -161,7 +174,7 @@ def export(
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Every event, a line each: for backups, for other tools, and to follow the chain by hand."""
-    with opened(ledger) as book:
+    with opened(ledger, read_only=True) as book:
         if json and out is None:
             events = [codec.loads(line) for line in book.export("jsonl", account=account)]
             print_json({"events": events})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from quaestor.ledger import Ledger
 
-__all__ = ["HERE", "Place", "opened"]
+__all__ = ["HERE", "Place", "address", "opened"]
 
 HERE: str | None = None
 """The ledger that the nearest catalog names; without a catalog, ``ledger.db`` in this folder."""
@@ -32,14 +32,18 @@ Place = Annotated[
 
 
 @contextmanager
-def opened(given: str | None, *, create: bool = False) -> Iterator[Ledger]:
+def opened(given: str | None, *, create: bool = False, read_only: bool = False) -> Iterator[Ledger]:
     """The ledger there, for as long as it is needed; an address is never shown."""
     from quaestor.ledger import Ledger
 
-    place = _nearest() if given is None else given
+    place = address(given)
     try:
-        ledger = Ledger(place, create=create)
+        ledger = Ledger(place, create=create, read_only=read_only)
     except LedgerUnavailable as problem:
+        if problem.reason == "outdated":  # whoever may write brings it up to date
+            with opened(given) as ledger:
+                yield ledger
+            return
         if problem.reason != "absent":
             raise
         where = "at that address" if "://" in place else f"in {place!r}"
@@ -52,8 +56,10 @@ def opened(given: str | None, *, create: bool = False) -> Iterator[Ledger]:
         yield ledger
 
 
-def _nearest() -> str:
-    """The ledger of the nearest catalog, if there is one."""
+def address(given: str | None) -> str:
+    """Where the ledger is: as it was given, or as the nearest catalog says."""
+    if given is not None:
+        return given
     from quaestor.curator.catalog.reading import find_catalog, read_catalog
 
     try:

@@ -225,7 +225,8 @@ class ClockWentBack(QuaestorError):
     def __init__(self, *, now: str, last: str) -> None:
         super().__init__(
             f"the clock says {now}, and the ledger's last entry is of {last}: nothing was charged; "
-            "set the clock right, or wait until it has passed that time"
+            "set the clock right or, if it was wrong then and is right now, have the present time "
+            "accepted with quaestor ledger clock"
         )
         self.now, self.last = now, last
 

@@ -16,6 +16,7 @@ A charge is durable before anything runs, and what does not fit is refused.
 from __future__ import annotations
 
 from quaestor.ledger.account import Account, StoredAnswer
+from quaestor.ledger.backup import backup_ledger, restore_ledger
 from quaestor.ledger.balance_history import BalanceHistory, BalancePoint, thinned
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.definition import AccountDefinition, Quota, Share
@@ -47,7 +48,9 @@ __all__ = [
     "Share",
     "StoredAnswer",
     "Verification",
+    "backup_ledger",
     "planned_epsilon",
     "query_digest",
+    "restore_ledger",
     "thinned",
 ]

@@ -228,6 +228,13 @@ class Account:
         """Take no further charges, for good; entries and answers can still be read."""
         self._till.close()
 
+    def accept_clock(self, reason: str) -> None:
+        """Go on at the present time, though the last event is of a later one: a clock was wrong.
+
+        The reason is recorded in the chain.
+        """
+        self._till.accept_clock(reason)
+
     # Reading.
 
     def price(  # what a charge says

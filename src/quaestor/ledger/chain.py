@@ -58,8 +58,11 @@ class Chain:
         kind, entry = event["kind"], event["entry"]
         if kind not in KINDS or (kind == "opened") != (self.events == 0):
             return f"an event of the kind {kind!r} cannot stand there"
-        if event["time"] < self.time or not clock.is_time(event["time"]):
+        accepted = kind == "clock" and event["detail"]
+        if not clock.is_time(event["time"]) or (event["time"] < self.time and not accepted):
             return "its time is none, or before that of the event before it"
+        if kind in {"clock", "restored"} and (entry or not event["detail"]):
+            return "it does not say why"
         if kind in CHARGES and (self.closed or entry != self.entries + 1):
             return "its entry is not the next one, or the account is closed"
         if kind in SETTLEMENTS and entry not in self._open:
@@ -90,5 +93,5 @@ class Chain:
             elif event["answer"]:
                 dataset, analyst, query, *_ = charged
                 self.answers[entry] = (dataset, query, analyst, event["answer"])
-        else:
+        elif kind == "closed":
             self.closed = True

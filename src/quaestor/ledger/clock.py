@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 
-from quaestor.errors import ClockWentBack
+from quaestor.errors import ClockWentBack, InvalidParameter
 
-__all__ = ["TOLERANCE", "is_time", "not_before", "now", "parsed"]
+__all__ = ["TOLERANCE", "if_behind", "is_time", "not_before", "now", "parsed"]
 
 TOLERANCE = dt.timedelta(seconds=5)
 """How far a clock may be behind the last event: clocks that are kept in step do no worse."""
@@ -43,3 +43,16 @@ def not_before(last: str, time: str) -> str:
     if parsed(last) - parsed(time) > TOLERANCE:
         raise ClockWentBack(now=time, last=last)
     return last
+
+
+def if_behind(last: str, time: str) -> str:
+    """The time of an event that accepts a clock which is behind the last event.
+
+    Raises:
+        InvalidParameter: the clock is not behind: nothing is to be accepted.
+    """
+    try:
+        not_before(last, time)
+    except ClockWentBack:
+        return time
+    raise InvalidParameter("clock", time, f"behind the last event, which is of {last}")

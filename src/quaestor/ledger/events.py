@@ -31,7 +31,7 @@ GENESIS = "0" * 64
 
 CHARGES = ("reserved", "imported")
 SETTLEMENTS = ("released", "void")
-KINDS = ("opened", *CHARGES, *SETTLEMENTS, "closed")
+KINDS = ("opened", *CHARGES, *SETTLEMENTS, "closed", "clock", "restored")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,12 @@ class Event:
     seq: int
     """Its place in the account's chain, from 1."""
     kind: str
-    """``opened``, ``reserved``, ``released``, ``void``, ``imported`` or ``closed``."""
+    """``opened``, ``reserved``, ``released``, ``void``, ``imported``, ``closed``, ``clock`` (a time
+    before that of the event before was accepted) or ``restored`` (from a backup)."""
     entry: int
     """The number of the charge that it is about; 0 if it is about none."""
     time: str
-    """In UTC, never before the event before."""
+    """In UTC, never before the event before, unless that was of a clock that went wrong."""
     analyst: str
     dataset: str
     purpose: str
@@ -55,8 +56,8 @@ class Event:
     releases: str
     """What is released, as JSON: descriptions, not numbers."""
     detail: str
-    """The account's definition when it opens, the reason when a charge is void, and of an imported
-    history the importer's statement of what was fixed before it began, if there is one."""
+    """The account's definition when it opens; of an imported history the importer's statement of
+    what was fixed before it began, if there is one; otherwise the reason for what happened."""
     answer: str
     """The SHA-256 of the stored answer, if one was stored."""
     previous: str

@@ -16,15 +16,15 @@ from quaestor.ledger.account import Account
 from quaestor.ledger.definition import AccountDefinition
 from quaestor.ledger.events import GENESIS, event_hash, opened_by
 from quaestor.ledger.export import export_events
-from quaestor.ledger.journal import state_of
+from quaestor.ledger.journal import read_state, write_alone
 from quaestor.ledger.plan_check import check_new
-from quaestor.ledger.store import sql
+from quaestor.ledger.store import seen, sql
 from quaestor.ledger.store.opening import open_store
 from quaestor.ledger.theory import PRICING
 from quaestor.ledger.verify import verify_account
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -37,17 +37,22 @@ __all__ = ["Ledger"]
 class Ledger:
     """A durable store of accounts: a file, or a PostgreSQL database.
 
-    Safe to be used by many processes, on PostgreSQL by many machines, at once; each has a Ledger
-    of its own.
+    Safe to be used by many threads at once, and by many processes, on PostgreSQL by many machines;
+    each process has a Ledger of its own.
 
     Args:
         location: a path, or an address such as ``postgresql://user@host/database``.
         create: whether to make a new ledger where there is none.
+        read_only: whether nothing is to be written, not even by the store: for those who may only
+            read it.
     """
 
-    def __init__(self, location: str | Path, *, create: bool = True) -> None:
+    def __init__(
+        self, location: str | Path, *, create: bool = True, read_only: bool = False
+    ) -> None:
         """Open the store; a new one is made, an older one brought up to date."""
-        self._store = open_store(location, create=create)
+        self._store = open_store(location, create=create and not read_only, read_only=read_only)
+        self._read_only = read_only
 
     def __enter__(self) -> Self:
         """The ledger itself."""
@@ -80,28 +85,31 @@ class Ledger:
         if AccountDefinition.from_json(definition.to_json()) != definition:
             raise InvalidParameter("filter", "another one", "one of quaestor.accounting.filters")
         check_new(definition)
-        with self._store.writing() as session:
+
+        def work(session: Session) -> str:
             session.lock_accounts()
-            now, row = session.locked(definition.name)
-            if row is not None:
+            found = session.locked(definition.name, seen=0)
+            if found.state is not None:
                 raise AccountExists(definition.name)
             if not definition.beside:
                 _refuse_overlap(session, definition)
-            _open(session, definition, time=now)
+            return _open(session, definition, time=found.time)
+
+        head = write_alone(self._store, work)
+        seen.note(self._store.identity.id, definition.name, seq=1, head=head)
         return Account(self._store, definition)
 
     def account(self, name: str) -> Account:
         """An account by its name."""
         with self._store.reading() as session:
             found = session.row(sql.DEFINITION, name=texts.name("account", name))
-            row = session.row(sql.STATE, account=name)
             if found is None:
                 known = [other[0] for other in session.rows(sql.ACCOUNTS)]
                 near = get_close_matches(name, known, n=1)
                 raise UnknownAccount(name, near=near[0] if near else None)
-        state = state_of(row, account=name)
+            state = read_state(self._store, session, name)
         account = Account(self._store, _definition(found[0], name))
-        if state.pricing != PRICING:
+        if state.pricing != PRICING and not self._read_only:
             account.price_again()
         return account
 
@@ -111,11 +119,18 @@ class Ledger:
             rows = session.rows(sql.ACCOUNTS)
         return tuple(Account(self._store, _definition(row[1], row[0])) for row in rows)
 
-    def verify(self, *, heads: Mapping[str, str] | None = None) -> tuple[Verification, ...]:
+    def heads(self) -> dict[str, str]:
+        """The head of every account's chain now: to be noted elsewhere, see :meth:`verify`."""
+        with self._store.reading() as session:
+            return {str(row[0]): str(row[3]) for row in session.rows(sql.HEADS)}
+
+    def verify(
+        self, *, heads: Mapping[str, str | Sequence[str]] | None = None
+    ) -> tuple[Verification, ...]:
         """Check every account, and that nothing belongs to none.
 
         Args:
-            heads: heads of accounts as they were noted elsewhere, by account.
+            heads: heads of accounts as they were noted elsewhere, one or several by account.
 
         Raises:
             LedgerCorrupted: something does not hold together; it names the first such place.
@@ -158,7 +173,8 @@ def _refuse_overlap(session: Session, definition: AccountDefinition) -> None:
                 raise AccountExists(other.name, dataset=dataset)
 
 
-def _open(session: Session, definition: AccountDefinition, *, time: str) -> None:
+def _open(session: Session, definition: AccountDefinition, *, time: str) -> str:
+    """Begin an account's chain; its head."""
     event: dict[str, Any] = dict.fromkeys(("analyst", "dataset", "query", "answer"), "")
     event |= {
         "account": definition.name,
@@ -184,3 +200,4 @@ def _open(session: Session, definition: AccountDefinition, *, time: str) -> None
         closed=0,
         pricing=PRICING,
     )
+    return str(event["hash"])

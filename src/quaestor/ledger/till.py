@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from quaestor.errors import AccountClosed, AccountOverdrawn, ChargeSettled
 from quaestor.ledger import texts
 from quaestor.ledger.amounts import subtracted, totals_to_text
-from quaestor.ledger.journal import Journal, State, read_balances, state_of
+from quaestor.ledger.journal import (
+    Journal,
+    Known,
+    State,
+    accept_clock,
+    read_balances,
+    read_state,
+    write,
+)
 from quaestor.ledger.store import sql
 from quaestor.ledger.theory import PRICING
 
@@ -22,20 +30,12 @@ if TYPE_CHECKING:
 __all__ = ["Till"]
 
 
-class _Known(NamedTuple):
-    """Totals that were seen last: true as long as the chain has not grown."""
-
-    head: str
-    holders: frozenset[str]
-    balances: Balances
-
-
-_NOTHING = _Known("", frozenset(), {})
+_NOTHING = Known("", frozenset(), {})
 _MOST_PRICES = 256
 
 
 class _Refused(Exception):
-    """A request does not fit these balances; undoes a transaction on its way out."""
+    """A request does not fit these balances; nothing was written for it."""
 
     def __init__(self, balances: Balances, request: Request) -> None:
         super().__init__()
@@ -52,13 +52,17 @@ class Till:
     def __init__(self, store: Store, book: Book) -> None:
         """Keep the store and the account's arithmetic."""
         self.store, self.book = store, book
-        self._known = _NOTHING
         self._prices: tuple[object, dict[object, Price]] = (None, {})
 
     @property
     def name(self) -> str:
         """The account's name."""
         return self.book.definition.name
+
+    @property
+    def _known(self) -> Known:
+        known: Known = self.store.totals.get(self.name, _NOTHING)
+        return known
 
     def charge(self, kind: str, requests: Sequence[Request]) -> tuple[int, ...]:
         """Charge for all of these, or for none; the numbers of their entries.
@@ -68,19 +72,24 @@ class Till:
         """
         try:
             seen, expected = self._foreseen(requests)
-            with self.store.writing() as session:
-                journal = Journal(session, self.name)
-                journal.refuse_if_closed()
-                known = self._totals(session, journal, requests)
-                balances = expected if known is seen else self._after(known.balances, requests)
-                entries = tuple(journal.charge(kind, request) for request in requests)
-                old = known.balances
-                journal.keep({p: new for p, new in balances.items() if old.get(p) is not new})
-                journal.finish()
         except _Refused as refused:
             raise self._overdrawn(refused) or self._priced(refused).refusal() from None
-        self._known = known._replace(head=journal.state.head, balances=balances)
-        return entries
+
+        def work(journal: Journal) -> tuple[int, ...] | _Refused:
+            journal.refuse_if_closed()
+            known = self._totals(journal, requests)
+            try:
+                balances = expected if known is seen else self._after(known.balances, requests)
+            except _Refused as refused:
+                return refused
+            entries = tuple(journal.charge(kind, request) for request in requests)
+            journal.keep(known, balances)
+            return entries
+
+        done: tuple[int, ...] | _Refused = write(self.store, self.name, work)
+        if isinstance(done, _Refused):
+            raise self._overdrawn(done) or self._priced(done).refusal()
+        return done
 
     def _overdrawn(self, refused: _Refused) -> AccountOverdrawn | None:
         """The refusal of an account in which nothing can fit, since too much was charged before."""
@@ -107,7 +116,7 @@ class Till:
             known[asked] = self.book.price(balances, request)
         return known[asked]
 
-    def _foreseen(self, requests: Sequence[Request]) -> tuple[_Known, Balances]:
+    def _foreseen(self, requests: Sequence[Request]) -> tuple[Known, Balances]:
         """Totals, and what they will be if nobody else charges before the lock is had.
 
         What cannot be charged at all fails here, before any lock.
@@ -153,13 +162,13 @@ class Till:
     def release(self, request: Request, *, entry: int, answer: str | None) -> None:
         """Settle a charge as released, with its answer."""
         kept = None if answer is None else texts.answer_text(answer)
-        with self.store.writing() as session:
-            journal = Journal(session, self.name)
-            self._refuse_if_settled(session, entry)
-            digest = "" if kept is None else texts.digest(kept)
+        digest = "" if kept is None else texts.digest(kept)
+
+        def work(journal: Journal) -> None:
+            self._refuse_if_settled(journal.session, entry)
             journal.append("released", entry=entry, answer=digest)
             if kept is not None:
-                session.run(
+                journal.session.run(
                     sql.ADD_ANSWER,
                     account=self.name,
                     entry=entry,
@@ -168,26 +177,24 @@ class Till:
                     analyst=request.analyst,
                     answer=kept,
                 )
-            journal.finish()
-        known = self._known
-        if known.head == journal.before:
-            self._known = known._replace(head=journal.state.head)
+
+        write(self.store, self.name, work)
 
     def void(self, request: Request, *, entry: int, reason: str) -> None:
         """Settle a charge as void, and give back what it used."""
         said = texts.line("reason", reason)
-        with self.store.writing() as session:
-            journal = Journal(session, self.name)
-            self._refuse_if_settled(session, entry)
-            known = self._totals(session, journal, [request])
+
+        def work(journal: Journal) -> None:
+            self._refuse_if_settled(journal.session, entry)
+            known = self._totals(journal, [request])
             journal.append("void", entry=entry, detail=said)
             changed = self._without(known.balances, request)
             if changed is None:
                 journal.price_again(self.book)
             else:
-                journal.keep(changed)
-            journal.finish()
-        self._known = _NOTHING
+                journal.keep(known, {**known.balances, **changed})
+
+        write(self.store, self.name, work)
 
     def _without(self, balances: Balances, request: Request) -> Balances | None:
         """The totals that change when a charge is given back; None if only history can tell."""
@@ -221,54 +228,67 @@ class Till:
 
     def close(self) -> None:
         """Take no further charges."""
-        with self.store.writing() as session:
-            journal = Journal(session, self.name)
+
+        def work(journal: Journal) -> None:
             journal.refuse_if_closed()
             journal.close()
-            journal.finish()
+
+        write(self.store, self.name, work)
+
+    def accept_clock(self, reason: str) -> None:
+        """Go on at the present time, though the last event is of a later one."""
+        accept_clock(self.store, self.name, reason=reason)
 
     def price_again(self) -> None:
         """Price the whole history by today's costs, if it was priced by others."""
-        with self.store.writing() as session:
-            journal = Journal(session, self.name)
+
+        def work(journal: Journal) -> None:
             if journal.state.pricing != PRICING:
                 journal.price_again(self.book)
-                journal.finish()
+
+        write(self.store, self.name, work)
 
     def state(self) -> State:
         """Where the account stands."""
         with self.store.reading() as session:
-            return state_of(session.row(sql.STATE, account=self.name), account=self.name)
+            return read_state(self.store, session, self.name)
 
     def balances(self, analyst: str) -> Balances:
         """The totals of all analysts together and, with quotas, of this one."""
         return self._read(analyst, charging=False).balances
 
-    def _read(self, analyst: str, *, charging: bool) -> _Known:
+    def _read(self, analyst: str, *, charging: bool) -> Known:
         with self.store.reading() as session:
-            state = state_of(session.row(sql.STATE, account=self.name), account=self.name)
+            state = read_state(self.store, session, self.name)
             if state.closed and charging:
                 raise AccountClosed(self.name)
             current = state.pricing == PRICING
-            known = self._seen(session, state, analyst) if current else _NOTHING
+            known = self._seen(session, self._known, state, analyst) if current else _NOTHING
         if not current:
             self.price_again()
             return self._read(analyst, charging=charging)
-        self._known = known
+        self.store.totals[self.name] = known
         return known
 
-    def _totals(self, session: Session, journal: Journal, requests: Sequence[Request]) -> _Known:
+    def _totals(self, journal: Journal, requests: Sequence[Request]) -> Known:
+        """What the account's totals are now, within a transaction."""
         analysts = {request.analyst for request in requests}
         if journal.state.pricing != PRICING:
-            balances = journal.price_again(self.book)
-            holders = frozenset(holder for a in analysts for holder in self.book.holders(a))
-            return _Known(journal.state.head, holders, balances)
+            return journal.price_again(self.book)
         (analyst,) = analysts or {""}
-        return self._seen(session, journal.state, analyst)
+        if journal.known is None:
+            return self._seen(journal.session, self._known, journal.state, analyst)
+        known, holders = journal.known, frozenset(self.book.holders(analyst))
+        if known.holders is None or known.covers(holders):
+            return known
+        # somebody else was charged in this transaction: what is not written yet comes first
+        rows = journal.session.rows(sql.BALANCES_OF, account=self.name, analyst=analyst)
+        read = read_balances(rows, account=self.name)
+        return Known(known.head, known.holders | holders, read | known.balances)
 
-    def _seen(self, session: Session, state: State, analyst: str) -> _Known:
-        known, holders = self._known, frozenset(self.book.holders(analyst))
-        if known.head == state.head and known.holders >= holders:
+    def _seen(self, session: Session, known: Known, state: State, analyst: str) -> Known:
+        holders = frozenset(self.book.holders(analyst))
+        if known.head == state.head and known.covers(holders):
             return known
         rows = session.rows(sql.BALANCES_OF, account=self.name, analyst=analyst)
-        return _Known(state.head, holders, read_balances(rows, account=self.name))
+        return Known(state.head, holders, read_balances(rows, account=self.name))

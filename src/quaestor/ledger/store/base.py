@@ -1,6 +1,6 @@
 """A store: transactions, statements, and the driver's complaints in our own words.
 
-SQLAlchemy knows the addresses, keeps the connections and runs the migrations; statements go to the
+SQLAlchemy knows the addresses, pools the connections and runs the migrations; statements go to the
 driver as they are, for a charge is to cost little more than the commit that makes it durable.
 """
 
@@ -9,32 +9,67 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sqlalchemy import exc
 
+from quaestor.errors import QuaestorError
+from quaestor.ledger.store import sql
 from quaestor.ledger.store.trouble import unavailable
+from quaestor.ledger.store.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from sqlalchemy import Connection, Engine, PoolProxiedConnection
 
-    from quaestor.errors import QuaestorError
+    from quaestor.ledger.store.writer import Job
 
-__all__ = ["WAIT", "Row", "Session", "Store"]
+__all__ = ["POOL", "WAIT", "Identity", "Locked", "Row", "Session", "Store"]
 
 WAIT = 60.0
 """How many seconds a process waits for others to let go of the ledger."""
 
+POOL: dict[str, Any] = {
+    "pool_size": 8,
+    "max_overflow": 0,
+    "pool_timeout": 10 * WAIT,
+    "pool_use_lifo": True,
+}
+"""Threads queue for few connections: a long wait, and not an error, if there are very many."""
+
 Row = tuple[Any, ...]
+
+
+class Identity(NamedTuple):
+    """Which ledger a store is, and whether it is one or only the backup of one."""
+
+    id: str
+    kind: str
+
+
+class Locked(NamedTuple):
+    """What is known of an account once it is locked."""
+
+    time: str
+    state: Row | None
+    store_id: str
+    seen: str | None
+    """The hash of the event that was asked for, if there is one."""
 
 
 class Session(ABC):
     """One transaction: statements, one after another, and what they bring."""
 
-    __slots__ = ()
+    __slots__ = ("_driver", "_generation", "_pooled", "_store")
+
+    def __init__(self, store: Store, *, writing: bool) -> None:
+        """Take a connection."""
+        self._store, self._generation = store, store.generation
+        self._pooled: PoolProxiedConnection = store.connected(writing=writing)
+        driver: Any = self._pooled.driver_connection
+        self._driver = driver
 
     @abstractmethod
     def run(self, statement: str, **parameters: Any) -> None:
@@ -50,12 +85,15 @@ class Session(ABC):
         return found[0] if found else None
 
     @abstractmethod
-    def locked(self, account: str) -> tuple[str, Row | None]:
-        """The time and the account's head, which nobody else can change before the end of this."""
+    def locked(self, account: str, *, seen: int) -> Locked:
+        """The account's head, which nobody else can change before the end of this."""
 
     @abstractmethod
     def lock_accounts(self) -> None:
         """Let nobody else open an account before the end of this."""
+
+    def patient(self) -> None:  # noqa: B027  # for stores that have no patience otherwise
+        """Long work is about to be done within this transaction."""
 
     @abstractmethod
     def check(self) -> None:
@@ -65,13 +103,21 @@ class Session(ABC):
     def commit(self) -> None:
         """Make everything durable."""
 
+    @property
     @abstractmethod
-    def rollback(self) -> None:
-        """Undo everything."""
+    def idle(self) -> bool:
+        """Whether the connection is alive, and in no transaction."""
 
-    @abstractmethod
     def release(self) -> None:
-        """Give the connection back, or away if it is of no use any more."""
+        """Give the connection back if it is idle; it is of no use to anybody otherwise."""
+        if not self.idle or self._generation != self._store.generation:
+            self._pooled.invalidate()
+        self._pooled.close()
+
+    def discard(self) -> None:
+        """Give the connection away, with whatever was under way on it."""
+        self._pooled.invalidate()
+        self._pooled.close()
 
 
 class Store(ABC):
@@ -81,11 +127,21 @@ class Store(ABC):
     begin_reading: ClassVar[str]
     complaint: ClassVar[type[Exception]]
     """The root of the driver's own errors."""
+    shared_writer: ClassVar[bool]
+    """Whether all accounts have one lock, so that one thread may write for all of them."""
 
-    def __init__(self, engine: Engine) -> None:
-        """Keep the engine, and the process that it belongs to."""
-        self._engine, self._process = engine, os.getpid()
-        self._idle: list[PoolProxiedConnection] = []
+    def __init__(self) -> None:
+        """Prepare connections; those that write are never used by a thread that is interrupted."""
+        self._process, self.generation = os.getpid(), 0
+        self._reading, self._writing = self.engine(writing=False), self.engine(writing=True)
+        self._writers: dict[str, Writer] = {}
+        self.identity = Identity("", "ledger")
+        self.totals: dict[str, Any] = {}
+        """What was last known of each account's totals; see :mod:`quaestor.ledger.till`."""
+
+    @abstractmethod
+    def engine(self, *, writing: bool) -> Engine:
+        """Connections that are made when they are needed."""
 
     @abstractmethod
     def begun(self, begin: str) -> Session:
@@ -103,6 +159,31 @@ class Store(ABC):
     def prepare_migration(self, connection: Connection) -> None:
         """Lock out others who would migrate, and see that this is a place for a ledger."""
 
+    def check_place(self) -> None:
+        """See that this is still the place that was opened, before anything is written there."""
+        if self.identity.kind != "ledger":
+            raise unavailable("backup")
+
+    def confirm_place(self) -> None:  # noqa: B027  # for stores that can move
+        """See that what was just written is where everybody will look for it."""
+
+    def recognise(self) -> None:
+        """Find out which ledger this is."""
+        row = self.first_row(sql.IDENTITY)
+        if not isinstance(row, tuple):
+            raise unavailable("not_a_ledger")
+        self.identity = Identity(*row)
+
+    def writer(self, account: str, perform: Callable[[list[Job]], None]) -> Writer:
+        """Who writes for an account in this process."""
+        key = "" if self.shared_writer else account
+        writer = self._writers.get(key)
+        if writer is None:
+            return self._writers.setdefault(key, Writer(perform))  # one, whoever comes first
+        if writer.inherited:
+            writer = self._writers[key] = Writer(perform)
+        return writer
+
     def writing(self) -> AbstractContextManager[Session]:
         """A transaction that is durable when the block is over, and undone if it fails."""
         return self._transaction(self.begin_writing)
@@ -113,25 +194,36 @@ class Store(ABC):
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Session]:
+        session: Session | None = None
         try:
             session = self.begun(begin)
-            try:
-                yield session
-                session.commit()
-            except BaseException:
-                with suppress(self.complaint):
-                    session.rollback()
-                raise
-            finally:
-                session.release()
-        except self.complaint as problem:
-            raise self.trouble(problem, connected=True) from None
+            yield session
+            session.commit()
+            session.release()
+        except BaseException as problem:
+            self._abandon(session, problem)
+            if isinstance(problem, self.complaint):
+                raise self.trouble(problem, connected=True) from None
+            raise
+
+    def _abandon(self, session: Session | None, problem: BaseException) -> None:
+        """Undo what was under way, by giving the connection away.
+
+        What is neither ours nor the driver's may have come from a signal handler, in the midst of
+        anything: even the pool may have lost count then, and another one takes its place.
+        """
+        if session is not None:
+            with suppress(Exception):
+                session.discard()
+        if not isinstance(problem, (QuaestorError, self.complaint, GeneratorExit)):
+            self.generation += 1
+            self._reading.dispose()
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
         """A transaction for changes of the tables themselves, one process at a time."""
         try:
-            with self._engine.connect() as connection:
+            with self._reading.connect() as connection:
                 connection.exec_driver_sql(self.begin_writing)
                 self.prepare_migration(connection)
                 yield connection
@@ -139,47 +231,40 @@ class Store(ABC):
         except exc.DBAPIError as problem:
             raise self.trouble(problem.orig or problem, connected=True) from None
 
-    def connected(self) -> PoolProxiedConnection:
-        """A connection of this process; those of a parent are left alone.
-
-        The pool's own way of lending takes longer than the statements of a charge.
-        """
+    def connected(self, *, writing: bool) -> PoolProxiedConnection:
+        """A connection of this process; those of a parent are left alone."""
         if self._process != os.getpid():
-            self._idle.clear()
-            self._engine.dispose(close=False)
+            self._forget_connections()
             self._process = os.getpid()
-        if self._idle:
-            with suppress(IndexError):  # another thread was quicker
-                return self._idle.pop()
         try:
-            return self._engine.raw_connection()
+            return (self._writing if writing else self._reading).raw_connection()
         except self.complaint as problem:
             raise self.trouble(problem, connected=False) from None
         except exc.TimeoutError:
-            raise unavailable("locked") from None
+            raise unavailable("crowded") from None
 
-    def kept(self, connection: PoolProxiedConnection) -> None:
-        """Keep a connection for the next transaction."""
-        if self._process == os.getpid():
-            self._idle.append(connection)
+    def _forget_connections(self) -> None:
+        for engine in (self._reading, self._writing):
+            engine.dispose(close=False)
 
     def first_row(self, statement: str) -> Row | bool | None:
         """The first row, None if there is none, or False if the statement's table is not there."""
+        session: Session | None = None
         try:
             session = self.begun(self.begin_reading)
-            try:
-                return session.row(statement)
-            finally:
-                with suppress(self.complaint):
-                    session.rollback()
-                session.release()
-        except self.complaint as problem:
+            row = session.row(statement)
+            session.commit()
+            session.release()
+        except BaseException as problem:
+            self._abandon(session, problem)
+            if not isinstance(problem, self.complaint):
+                raise
             if self.lacks_tables(problem):
                 return False
             raise self.trouble(problem, connected=True) from None
+        return row
 
     def close(self) -> None:
         """Let go of all connections."""
-        while self._idle:
-            self._idle.pop().close()
-        self._engine.dispose()
+        for engine in (self._reading, self._writing):
+            engine.dispose()

@@ -21,10 +21,14 @@ __all__ = [
     "DEFINITION",
     "ENTRIES",
     "EVENTS",
+    "HASH",
+    "HEADS",
     "HISTORY",
+    "IDENTITY",
     "OPENED",
     "SETTLED",
     "SET_BALANCE",
+    "SET_IDENTITY",
     "SET_STATE",
     "STATE",
     "STATEMENTS",
@@ -33,6 +37,10 @@ __all__ = [
 ]
 
 VERSION = "SELECT version_num FROM ledger_version"
+
+IDENTITY = "SELECT id, kind FROM ledger_identity"
+
+SET_IDENTITY = "UPDATE ledger_identity SET id = :id, kind = :kind"
 
 ACCOUNTS = "SELECT name, definition FROM ledger_accounts ORDER BY name"
 
@@ -44,6 +52,10 @@ ADD_ACCOUNT = "INSERT INTO ledger_accounts (name, definition) VALUES (:name, :de
 STATE = """
 SELECT events, entries, time, head, closed, pricing FROM ledger_heads WHERE account = :account
 """
+
+HEADS = "SELECT account, events, time, head FROM ledger_heads ORDER BY account"
+
+HASH = "SELECT hash FROM ledger_events WHERE account = :account AND seq = :seq"
 
 ADD_STATE = """
 INSERT INTO ledger_heads (account, events, entries, time, head, closed, pricing)

@@ -2,50 +2,100 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import random
+import secrets
 import sqlite3
 import time
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from weakref import WeakSet
 
-from sqlalchemy import URL, create_engine, event
+from sqlalchemy import URL, QueuePool, create_engine, event
 
 from quaestor.errors import LedgerCorrupted
 from quaestor.ledger import clock
 from quaestor.ledger.store import sql
-from quaestor.ledger.store.base import WAIT, Row, Session, Store
+from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
+from quaestor.ledger.store.file import FileWatch, refuse_network
 from quaestor.ledger.store.trouble import NOT_A_LEDGER, sqlite_trouble, unavailable
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
-    from sqlalchemy import Connection, PoolProxiedConnection
+    from sqlalchemy import Connection, Engine
 
     from quaestor.errors import QuaestorError
 
-__all__ = ["SQLiteStore"]
+__all__ = ["SQLiteStore", "made_alone"]
 
-_MAGIC = b"SQLite format 3\0"
+_SMALLEST = 512  # bytes: no database is smaller
 _STRANGERS = """
 SELECT 1 FROM sqlite_master WHERE NOT EXISTS (
 SELECT 1 FROM sqlite_master WHERE name = 'ledger_version') LIMIT 1
 """
+_POLL = (0.0005, 0.004)  # seconds between two attempts to take the lock, at random in between
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that can be found again after a fork."""
+
+
+_CONNECTIONS: WeakSet[_Connection] = WeakSet()
+
+
+def _let_go() -> None:
+    """Close what a parent process had open.
+
+    A child that keeps it believes to have locks that only the parent has, and so takes none.
+    """
+    for connection in list(_CONNECTIONS):
+        if not connection.in_transaction:
+            connection.close()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 class SQLiteSession(Session):
     """A transaction on the file; one that writes holds the only lock there is."""
 
-    __slots__ = ("_driver", "_pooled", "_store")
+    __slots__ = ()
 
-    def __init__(self, store: Store, begin: str) -> None:
+    _driver: sqlite3.Connection
+    _store: SQLiteStore
+
+    def __init__(self, store: SQLiteStore, begin: str) -> None:
         """Begin."""
-        self._store = store
-        self._pooled: PoolProxiedConnection = store.connected()
-        driver: Any = self._pooled.driver_connection
-        self._driver: sqlite3.Connection = driver
+        writing = begin == store.begin_writing
+        super().__init__(store, writing=writing)
         try:
-            self._driver.execute(begin)
+            if writing:
+                self._take_turn(begin)
+            else:
+                self._driver.execute(begin)
         except BaseException:
-            self.release()
+            self.discard()
             raise
+
+    def _take_turn(self, begin: str) -> None:
+        """Wait for the lock in small random steps.
+
+        SQLite's own steps grow to a tenth of a second, and whoever has waited longest tries least.
+        """
+        deadline = time.monotonic() + WAIT
+        while True:
+            try:
+                self._driver.execute(begin)
+            except sqlite3.OperationalError as problem:
+                if problem.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
+                    raise
+                time.sleep(random.uniform(*_POLL))  # noqa: S311  # not for noise
+            else:
+                return
 
     def run(self, statement: str, **parameters: Any) -> None:
         """Make one change, now."""
@@ -55,10 +105,12 @@ class SQLiteSession(Session):
         """All rows of an answer."""
         return self._driver.execute(statement, parameters).fetchall()
 
-    def locked(self, account: str) -> tuple[str, Row | None]:
+    def locked(self, account: str, *, seen: int) -> Locked:
         """The account's head; the time is this computer's."""
-        row = self.row(sql.STATE, account=account)
-        return clock.now(), row
+        state = self.row(sql.STATE, account=account)
+        asked = self.row(sql.HASH, account=account, seq=seen) if seen else None
+        found = asked[0] if asked else None
+        return Locked(clock.now(), state, self._store.identity.id, found)
 
     def lock_accounts(self) -> None:
         """The transaction holds the only lock there is."""
@@ -72,14 +124,10 @@ class SQLiteSession(Session):
         """Make everything durable."""
         self._driver.execute("COMMIT")
 
-    def rollback(self) -> None:
-        """Undo everything; SQLite may have done so by itself."""
-        if self._driver.in_transaction:
-            self._driver.execute("ROLLBACK")
-
-    def release(self) -> None:
-        """Give the connection back."""
-        self._store.kept(self._pooled)
+    @property
+    def idle(self) -> bool:
+        """Whether no transaction is under way."""
+        return not self._driver.in_transaction
 
 
 class SQLiteStore(Store):
@@ -88,24 +136,90 @@ class SQLiteStore(Store):
     begin_writing = "BEGIN IMMEDIATE"
     begin_reading = "BEGIN"
     complaint = sqlite3.Error
+    shared_writer = True
 
-    def __init__(self, path: Path, *, create: bool) -> None:
-        """Prepare connections to the file; nothing is opened yet."""
-        if not path.exists():
-            if not create:
-                raise unavailable("absent")
-            if not path.parent.is_dir():
-                raise unavailable("cannot_open")
-        elif not _is_sqlite(path):
-            raise LedgerCorrupted("the file", NOT_A_LEDGER)
-        url = URL.create("sqlite", database=str(path))
-        engine = create_engine(url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None)
-        event.listen(engine, "connect", _prepare)
-        super().__init__(engine)
+    def __init__(self, path: Path, *, read_only: bool = False, draft: bool = False) -> None:
+        """Prepare connections to the file; nothing is opened yet. A draft may be empty."""
+        self.path = path
+        if not draft:
+            _look(path)
+        refuse_network(self.path)
+        self._read_only = read_only
+        self._immutable = False
+        self._watch = FileWatch(self.path)
+        super().__init__()
+
+    def engine(self, *, writing: bool) -> Engine:
+        """Connections that are made when they are needed."""
+        engine = create_engine(
+            URL.create("sqlite", database=str(self.path)),
+            isolation_level="AUTOCOMMIT",
+            poolclass=QueuePool,
+            **POOL,
+        )
+
+        @event.listens_for(engine, "do_connect")
+        def _(*_: object) -> sqlite3.Connection:
+            return self._connect(writing=writing)
+
+        return engine
+
+    def _connect(self, *, writing: bool) -> sqlite3.Connection:
+        mode = "ro&immutable=1" if self._immutable else "ro" if self._read_only else "rw"
+        connection = sqlite3.connect(
+            f"file:{quote(str(self.path))}?mode={mode}",
+            uri=True,
+            isolation_level=None,  # transactions begin and end where this package says
+            check_same_thread=False,
+            factory=_Connection,
+        )
+        _CONNECTIONS.add(connection)
+        try:
+            if self._read_only:
+                connection.execute(f"PRAGMA busy_timeout = {int(1000 * WAIT)}")
+                connection.execute("PRAGMA query_only = ON")
+            else:
+                _prepare(connection)
+            if writing:  # they wait in steps of their own
+                connection.execute("PRAGMA busy_timeout = 0")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def try_without_log(self) -> bool:
+        """Read the file alone: where nobody writes, there is no log, and nothing can be made.
+
+        True if it was not done before, and there is no log that would be overlooked.
+        """
+        log = Path(f"{self.path}-wal")
+        if self._immutable or not self._read_only or (log.exists() and log.stat().st_size):
+            return False
+        self._immutable = True
+        self.close()
+        return True
+
+    def fold(self) -> None:
+        """Bring everything into the one file, for a copy that is to be kept."""
+        self.close()
+        with closing(self._connect(writing=False)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
 
     def begun(self, begin: str) -> Session:
         """A transaction that begins like this."""
         return SQLiteSession(self, begin)
+
+    def check_place(self) -> None:
+        """See that the file is the one that was opened; what it remembers may be outdated."""
+        super().check_place()
+        if self._read_only:
+            raise unavailable("read_only")
+        if self._watch.check():
+            self.close()  # what connections remember of the file may be gone
+
+    def confirm_place(self) -> None:
+        """See that the file is still under its name."""
+        self._watch.written()
 
     def trouble(self, problem: BaseException, *, connected: bool) -> QuaestorError:
         """The driver's complaint, by SQLite's name for it."""
@@ -122,19 +236,56 @@ class SQLiteStore(Store):
             raise unavailable("not_a_ledger")
 
 
-def _is_sqlite(path: Path) -> bool:
-    """Whether a file is SQLite's, or empty; SQLite itself would write over a short text."""
+def _look(path: Path) -> None:
+    """What can be said of a file without opening it; SQLite would write over a short text."""
     try:
-        with path.open("rb") as file:
-            start = file.read(len(_MAGIC))
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise unavailable("absent") from None
     except OSError:
         raise unavailable("cannot_open") from None
-    return start in {b"", _MAGIC}
+    if size == 0:
+        raise unavailable("emptied")
+    if size < _SMALLEST:
+        raise LedgerCorrupted("the file", NOT_A_LEDGER)
 
 
-def _prepare(connection: sqlite3.Connection, _record: object) -> None:
+@contextmanager
+def made_alone(path: Path) -> Iterator[Path | None]:
+    """A new file to fill, which appears under its name when it is complete, and only then.
+
+    None if somebody else has made it meanwhile. Nobody but its owner can read it.
+    """
+    try:
+        folder = os.open(path.parent, os.O_RDONLY)
+    except OSError:
+        raise unavailable("cannot_open") from None
+    try:
+        refuse_network(path)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        if path.exists():
+            yield None
+            return
+        draft = path.parent / f".{path.name}.{secrets.token_hex(4)}.new"
+        try:
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            yield draft
+            with draft.open("rb") as file:
+                os.fsync(file.fileno())
+            draft.rename(path)
+            os.fsync(folder)
+        except OSError:
+            raise unavailable("cannot_open") from None
+        finally:
+            for part in ("", "-wal", "-shm", "-journal"):
+                with suppress(OSError):
+                    Path(f"{draft}{part}").unlink(missing_ok=True)
+    finally:
+        os.close(folder)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
     """Durable commits, a write-ahead log, and patience with other processes."""
-    connection.isolation_level = None  # transactions begin and end where this package says
     connection.execute(f"PRAGMA busy_timeout = {int(1000 * WAIT)}")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = ON")  # where a plain fsync does not reach the disk

@@ -33,6 +33,30 @@ SENTENCES = {
     "later one",
     "not_a_ledger": "what was opened holds tables that are not a ledger's: name another file or "
     "database",
+    "outdated": "the ledger was written by an older version of quaestor, and this process may only "
+    "read it: have it opened once by somebody who may write to it",
+    "crowded": "too many threads of this process use the ledger at once: nothing was charged; try "
+    "again, with fewer of them",
+    "emptied": "the ledger's file is there and empty: nothing was charged; restore it from a "
+    "backup (quaestor ledger restore), or remove the empty file if there never was a ledger",
+    "replaced": "the ledger's file was moved away or replaced since it was opened: nothing was "
+    "charged; find out which of both is the ledger (quaestor ledger verify --heads), keep that one "
+    "only, and start this process again",
+    "second_name": "the ledger's file has a second name (a hard link): nothing was charged; remove "
+    "the other name, for a ledger under two names is charged twice",
+    "rolled_back": "the ledger does not contain what this process has seen in it: it was put back "
+    "to an earlier state, or another took its place; nothing was charged. Find the state with the "
+    "latest heads (quaestor ledger verify --heads), restore it, and start this process again",
+    "truncated": "the ledger's file or its log is shorter than it was: nothing was charged; "
+    "restore it from a backup (quaestor ledger restore)",
+    "backup": "this is the backup of a ledger, and takes no charges: quaestor ledger restore makes "
+    "a ledger of it",
+    "not_a_backup": "this is a ledger and not the backup of one: to restore it would make two of "
+    "it; use it where it is, or make a backup of it (quaestor ledger backup)",
+    "taken": "there is something at that place already, and it was left alone: name another place, "
+    "or move it away first",
+    "network": "the ledger's file is on a network file system, where locks cannot be relied upon: "
+    "nothing was charged; keep it on a local disk, or use PostgreSQL",
     "absent": "there is no ledger there yet: open an account to make one, or correct the address",
     "failed": "the ledger's store failed in a way that is not known here: nothing is released; "
     "look at the store itself",
@@ -44,6 +68,7 @@ _SQLITE = {
     "SQLITE_FULL": "disk_full",
     "SQLITE_READONLY": "read_only",
     "SQLITE_PERM": "read_only",
+    "SQLITE_IOERR_SHORT_READ": "truncated",
     "SQLITE_IOERR": "unwritable",
     "SQLITE_CANTOPEN": "cannot_open",
     "SQLITE_BUSY": "locked",
@@ -62,6 +87,7 @@ _POSTGRES = {
     "57014": "locked",
     "58030": "unwritable",
     "08": "lost_connection",
+    "25P03": "locked",
     "57": "lost_connection",
     "28": "unreachable",
     "3D": "unreachable",

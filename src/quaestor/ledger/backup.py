@@ -1,0 +1,79 @@
+"""Backups of a ledger: a file with one state of it, and a ledger made of such a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quaestor.errors import InvalidParameter
+from quaestor.ledger import texts
+from quaestor.ledger.journal import Journal
+from quaestor.ledger.ledger import Ledger
+from quaestor.ledger.store import sql
+from quaestor.ledger.store.opening import open_store
+from quaestor.ledger.store.tables import back_up, put_back
+from quaestor.ledger.store.trouble import unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from quaestor.ledger.store.base import Session
+    from quaestor.ledger.verify import Verification
+
+__all__ = ["backup_ledger", "restore_ledger"]
+
+
+def backup_ledger(ledger: Ledger, path: str | Path) -> tuple[Verification, ...]:
+    """Write one state of a ledger to a new file, while others go on; what was verified of it.
+
+    The file is SQLite, whichever store the ledger has. It can be read and verified, and takes no
+    charges. Note the heads that this returns where those who write to the ledger cannot.
+    """
+    place = Path(path).resolve()
+    back_up(ledger._store, place)  # noqa: SLF001  # another half of the same thing
+    with Ledger(place, read_only=True) as copy:
+        return copy.verify()
+
+
+def restore_ledger(
+    backup: str | Path,
+    location: str | Path,
+    *,
+    reason: str,
+    heads: Mapping[str, str | Sequence[str]] | None = None,
+) -> tuple[Verification, ...]:
+    """Make a ledger of a backup, at a place where there is none; the reason goes into its chains.
+
+    What was charged after the backup is not in it, and was spent nevertheless.
+
+    Args:
+        backup: a file that :func:`backup_ledger` wrote.
+        location: where the ledger is to be: a path, or an address.
+        reason: why, in one line.
+        heads: heads that were noted elsewhere; the backup must contain them.
+
+    Raises:
+        LedgerCorrupted: the backup is damaged, or older than the heads.
+    """
+    said = texts.line("reason", reason)
+    if not said:
+        raise InvalidParameter("reason", reason, "a line that says why it is restored")
+    with Ledger(Path(backup), read_only=True) as source:
+        kept = source._store  # noqa: SLF001  # another half of the same thing
+        if kept.identity.kind != "backup":
+            raise unavailable("not_a_backup")
+        source.verify(heads=heads)
+        store = open_store(location, create=True)
+        try:
+
+            def finish(session: Session) -> None:
+                for name, _ in session.rows(sql.ACCOUNTS):
+                    journal = Journal(store, session, name, time_after=max)
+                    journal.append("restored", detail=said)
+                    journal.finish()
+
+            put_back(kept, store, finish)
+        finally:
+            store.close()
+    with Ledger(location, create=False) as restored:
+        return restored.verify(heads=heads)
