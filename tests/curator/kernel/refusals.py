@@ -19,6 +19,9 @@ from quaestor.curator.kernel.measures import (
     Units,
 )
 from quaestor.curator.language import expressions as e
+from quaestor.curator.scalars.dialects import DUCKDB
+from quaestor.curator.scalars.scalar import SQL, Scalar
+from quaestor.curator.scalars.writer import Writer
 from quaestor.errors import EngineFailed, QuaestorError
 from quaestor.mechanisms import (
     CountedQuantile,
@@ -97,6 +100,12 @@ def _of(expression: Any) -> Measurement:
     return measured(PEOPLE, Rows(rows=1, operand=expression))
 
 
+def _written(expression: Any) -> Any:
+    """An expression as the writer alone would have it: the door is not its only guard."""
+    known = {"g": Scalar(sql="c0", kind="integer")}
+    return Writer(known, SQL(DUCKDB)).scalar(expression)
+
+
 def _three() -> Cells:
     return Cells(keys=(declared("c0", "text", "a", "A", "á"),), groups=2)
 
@@ -109,6 +118,7 @@ _JOINT = Joint(totals=(total("g", 0, 5), total("n", 0, 5)), bound=5)
 def _nodes() -> Iterator[tuple[str, Callable[[], Measurement]]]:
     yield "an unknown node", lambda: _of(_Raw("1 FROM secrets"))
     yield "a sub-class of a node", lambda: _of(_Column("g"))
+    yield "a sub-class of a node, behind the door", lambda: _written(_Column("g"))
     yield "a key of a group as a row's value", lambda: _of(e.Keyed(0))
     yield "an aggregate as a row's value", lambda: _of(e.Aggregated(0))
     yield "an unknown function", lambda: _of(e.Call("pg_sleep", (column("g"),)))

@@ -103,8 +103,8 @@ class DuckConnection:
         return self._attached[path]
 
     def _files(self, table: Table) -> Base:
-        kind = kind_of(table)
-        paths = found(table, pattern_of(self._catalog, table))
+        pattern, kind = pattern_of(self._catalog, table), kind_of(table)
+        paths = found(table, pattern)
         if kind == "parquet":
             return self._parquet_files(table, paths)
         # Guessing types or delimiters would make them depend on what single rows hold.
