@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from mpmath import mp
 
 from tests.servers import postgres_server, spark_cluster
 
@@ -40,6 +41,12 @@ settings.load_profile("patient")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that both processes end together."""
     items.sort(key=lambda item: _place(_file(item.nodeid)))
+
+
+@pytest.fixture(autouse=True)
+def _sixty_digits() -> None:
+    """Whatever a module or a test before has set: references have sixty digits."""
+    mp.dps = 60
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -7,6 +7,7 @@ fixtures wrote it down when they were made.
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -125,7 +126,10 @@ def test_a_preview_knows_the_same_price_and_that_it_is_paid_already(
 ) -> None:
     seen = curators[recorded.world].preview(recorded.question, **recorded.parameters)
     assert (seen.free, seen.fits) == (True, True)
-    assert (seen.epsilon, seen.delta) == (recorded.told["epsilon"], recorded.told["delta"])
+    assert seen.delta == recorded.told["delta"]
+    # bounds on one number, by the theorems of two versions: both within 1e-12 above it
+    told = recorded.told["epsilon"]
+    assert seen.epsilon == told or math.isclose(seen.epsilon or 0.0, told, rel_tol=1e-12)
     assert [release.to_dict() for release in seen.releases] == recorded.told["releases"]
 
 

@@ -60,6 +60,7 @@ _MANY_BLOCKS = 6000  # where wide ones say too little
 _LITTLE_WORK = 1e6  # evaluations of e^(sL) for which a closer look does not pay
 _UNDERFLOW = 1e-290  # more than all that underflow can take from a sum
 _LARGEST_DOUBT = 1e15
+_VANISHED = 1e4  # nats by which aliases are to fall at most
 _LARGEST_TURN = 1e-3
 _MOST_NODES = 1_200_000
 _MOST_WORK = 1.2e7  # evaluations of e^(sL), about half a second
@@ -418,8 +419,13 @@ def _spread(product: Product, theta: float, gap: float) -> float:
 
 
 def _second(product: Product, theta: float, spread: float, reach: float) -> tuple[float, float]:
-    """The larger theta whose Chernoff bound makes the aliases beyond ``reach`` smallest."""
-    further = theta + np.array([10.0, 6.0, 3.5, 2.0, 1.2, 0.7, 0.4, 0.2, 0.1, 0.05]) / spread
+    """The larger theta whose Chernoff bound makes the aliases beyond ``reach`` smallest.
+
+    Where the tilted loss hardly spreads, no further than what makes them vanish: the moment of a
+    far larger theta is not known to the nats that count.
+    """
+    steps = np.array([10.0, 6.0, 3.5, 2.0, 1.2, 0.7, 0.4, 0.2, 0.1, 0.05])
+    further = theta + np.minimum(steps / spread, _VANISHED / reach)
     moments = product.rough_log_moments(further)
     best = int(np.argmin(moments - (further - theta) * reach))
     return float(further[best]), float(moments[best])

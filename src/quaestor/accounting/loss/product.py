@@ -124,8 +124,9 @@ class Product:
         def bound(thetas: Floats) -> Floats:
             return (self.rough_log_moments(thetas) + nats + conversion(thetas)) / thetas
 
-        theta = least_point(bound, ratio=1.2)
-        return max(float(bound(np.array([theta]))[0]), 1e-12)
+        with rough_arithmetic():
+            theta = least_point(bound, ratio=1.2)
+            return max(float(bound(np.array([theta]))[0]), 1e-12)
 
     def moment_delta(self, epsilon: float) -> float:
         """The moment bound on delta, certified: every order is sound, so any will do."""
@@ -133,7 +134,8 @@ class Product:
         def bound(thetas: Floats) -> Floats:
             return self.rough_log_moments(thetas) - thetas * epsilon + conversion(thetas)
 
-        order = least_point(bound, ratio=1.001)
+        with rough_arithmetic():  # only a choice
+            order = least_point(bound, ratio=1.001)
         try:
             value, error = self.log_moment(np.array([complex(order)]))
         except (BeyondFloats, ValueError, MemoryError):
