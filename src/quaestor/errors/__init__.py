@@ -16,6 +16,7 @@
     │   ├── NotPlanned            a charge that the account's plan does not contain
     │   ├── AccountExists         an account of that name, or on that dataset, is there already
     │   ├── UnknownAccount        no account has that name
+    │   ├── KeyReused             the key of a charge, with another request
     │   └── UnknownAnalyst        an analyst without a quota, where quotas are declared
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
@@ -71,6 +72,7 @@ from quaestor.errors.ledger import (
     ChargeSettled,
     ClockWentBack,
     InvalidHistory,
+    KeyReused,
     LedgerCorrupted,
     LedgerUnavailable,
     NotPlanned,
@@ -95,6 +97,7 @@ __all__ = [
     "InvalidHistory",
     "InvalidParameter",
     "InvalidPlan",
+    "KeyReused",
     "LedgerCorrupted",
     "LedgerUnavailable",
     "MissingAddress",

@@ -14,6 +14,7 @@ __all__ = [
     "ChargeSettled",
     "ClockWentBack",
     "InvalidHistory",
+    "KeyReused",
     "LedgerCorrupted",
     "LedgerUnavailable",
     "NotPlanned",
@@ -184,6 +185,25 @@ class AccountOverdrawn(BudgetExceeded):
     def fields(self) -> dict[str, Any]:
         """The account, and what was promised too much."""
         return {"account": self.account, "reason": self.reason}
+
+
+class KeyReused(InvalidParameter):
+    """The key of a charge was given again with another request; nothing was charged."""
+
+    code = "key_reused"
+
+    def __init__(self, key: str, *, account: str) -> None:
+        ValueError.__init__(
+            self,
+            f"the key {shown(key)} belongs to another charge of account {shown(account)}: nothing "
+            "was charged; a key stands for one request, so give another one another key",
+        )
+        self.field, self.value, self.valid = "key", key, "a key that no other charge has"
+        self.key, self.account = key, account
+
+    def fields(self) -> dict[str, Any]:
+        """The key, and the account."""
+        return {"key": self.key, "account": self.account}
 
 
 class AccountClosed(QuaestorError):

@@ -19,6 +19,7 @@ from quaestor.ledger.charge import Charge
 from quaestor.ledger.charge_counts import ChargeCounts
 from quaestor.ledger.entries import read_entries
 from quaestor.ledger.events import opened_by
+from quaestor.ledger.jobs import Keyed
 from quaestor.ledger.odometer import KnownCosts, read_odometer
 from quaestor.ledger.plan_check import plan_problem
 from quaestor.ledger.policies import Dashboard, Open
@@ -128,6 +129,7 @@ class Account:
         purpose: str = "",
         query: str = "",
         query_text: str | None = None,
+        key: str = "",
     ) -> Charge:
         """Charge for releases that are about to be made: one durable transaction, or an error.
 
@@ -139,8 +141,12 @@ class Account:
             query: the question's fingerprint, under which its answer will be found again.
             query_text: the query itself, of which ``query`` is the SHA-256 and may be left out.
                 A dashboard needs it: its queries are fixed by what they ask.
+            key: a name of the caller's for this charge. The same key again, from any process and
+                at any time, is the same charge and pays nothing: for whoever does not know
+                whether an earlier attempt was charged.
 
         Raises:
+            KeyReused: the key belongs to a charge that says something else.
             BudgetExceeded: it does not fit; nothing was charged, and the account goes on. Where
                 there are quotas it has figures of the analyst's quota, or none at all.
             AccountOverdrawn: by today's prices and theorems the account promised too much.
@@ -159,8 +165,12 @@ class Account:
         if query_text is None and isinstance(policy, Dashboard) and policy.by_digest:
             valid = "given: a dashboard is charged for the query itself, not for its digest"
             raise InvalidParameter("query_text", None, valid)
-        (entry,) = self._till.charge("reserved", [request])
-        return Charge(self._till, request, entry=entry)
+        if not key:
+            (entry,) = self._till.charge("reserved", [request])
+            return Charge(self._till, request, entry=entry)
+        once = Keyed(self.name, request, key=key)
+        job = self._till.charge_once(request, once)
+        return Charge(self._till, request, entry=job.entry, job=job, repeated=not job.new)
 
     def import_history(
         self,
