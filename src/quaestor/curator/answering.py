@@ -13,7 +13,8 @@ from quaestor.curator.answers.answer import Answer
 from quaestor.curator.describing import describe
 from quaestor.curator.fitting import refusal
 from quaestor.curator.releasing.release import answer_of
-from quaestor.errors import AccountOverdrawn, BudgetExceeded, EngineFailed
+from quaestor.errors import AccountOverdrawn, BudgetExceeded, ChargeSettled, EngineFailed
+from quaestor.ledger import StoredAnswer
 from quaestor.ledger.amounts import below
 
 if TYPE_CHECKING:
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 
     from quaestor.curator.engines import Engine
     from quaestor.curator.questions import Cost, Priced
+    from quaestor.errors import QuaestorError
     from quaestor.ledger import Account, Charge
 
     Progress = Callable[[str], None]
 
-__all__ = ["given_before", "pay", "reserve"]
+__all__ = ["claim", "given_before", "pay"]
 
 _LONGEST_PURPOSE = 500
 
@@ -35,19 +37,18 @@ def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | N
     stored = account.answer(
         asked.fingerprint, dataset=asked.offer.measurement.dataset, analyst=analyst
     )
-    if stored is None:
-        return None
-    return replace(Answer.from_json(stored.text), repeated=True)
+    return None if stored is None else _again(stored)
 
 
-def reserve(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge:
-    """Charge the account, durably.
+def claim(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge | Answer:
+    """Charge the account, durably; or the answer, if somebody else who asked it has brought it.
 
     Raises:
         BudgetExceeded: it does not fit; nothing was charged, and the error says what would fit.
+        EngineFailed: somebody else who asked it at the same time has failed.
     """
     try:
-        return account.reserve(
+        found = account.claim(
             asked.releases,
             dataset=asked.offer.measurement.dataset,
             analyst=analyst,
@@ -57,8 +58,17 @@ def reserve(account: Account, asked: Priced, *, analyst: str, purpose: str) -> C
     except AccountOverdrawn:
         raise
     except BudgetExceeded as error:
-        refused = error
-    raise refusal(account, asked, analyst=analyst) or refused
+        refused: QuaestorError = refusal(account, asked, analyst=analyst) or error
+    except ChargeSettled:
+        refused = EngineFailed()
+    else:
+        return _again(found) if isinstance(found, StoredAnswer) else found
+    refused.__context__ = None
+    raise refused
+
+
+def _again(stored: StoredAnswer) -> Answer:
+    return replace(Answer.from_json(stored.text), repeated=True)
 
 
 def pay(

@@ -27,6 +27,7 @@
     │   └── AccountOverdrawn      the account's promise is not kept by today's prices
     ├── AccountClosed             the account takes no further charges
     ├── ChargeSettled             a charge that can no longer be changed in this way
+    ├── AnswerPending             somebody else is at work on the same question
     ├── ClockWentBack             the clock is behind the ledger's last entry
     ├── LedgerUnavailable         the ledger's store cannot be used just now
     ├── LedgerCorrupted           the ledger's store does not hold together
@@ -68,6 +69,7 @@ from quaestor.errors.ledger import (
     AccountClosed,
     AccountExists,
     AccountOverdrawn,
+    AnswerPending,
     BudgetExceeded,
     ChargeSettled,
     ClockWentBack,
@@ -84,6 +86,7 @@ __all__ = [
     "AccountClosed",
     "AccountExists",
     "AccountOverdrawn",
+    "AnswerPending",
     "BeyondFloats",
     "BudgetExceeded",
     "CertificationFault",

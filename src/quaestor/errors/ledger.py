@@ -10,6 +10,7 @@ __all__ = [
     "AccountClosed",
     "AccountExists",
     "AccountOverdrawn",
+    "AnswerPending",
     "BudgetExceeded",
     "ChargeSettled",
     "ClockWentBack",
@@ -235,6 +236,23 @@ class ChargeSettled(QuaestorError):
     def fields(self) -> dict[str, Any]:
         """The entry's number, and why it stays as it is."""
         return {"entry": self.entry, "problem": self.problem}
+
+
+class AnswerPending(QuaestorError):
+    """Somebody else has asked the same question, and is not done; nothing more was charged."""
+
+    code = "answer_pending"
+
+    def __init__(self, account: str) -> None:
+        super().__init__(
+            f"the same question is being answered for account {shown(account)} since a while, and "
+            "there is no answer yet: nothing more was charged; ask again later"
+        )
+        self.account = account
+
+    def fields(self) -> dict[str, Any]:
+        """The account."""
+        return {"account": self.account}
 
 
 class ClockWentBack(QuaestorError):

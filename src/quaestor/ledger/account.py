@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quaestor.accounting.releases.base import check_real
 from quaestor.errors import (
@@ -17,6 +17,7 @@ from quaestor.ledger.balance_columns import Change, balance_history
 from quaestor.ledger.book import Book
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.charge_counts import ChargeCounts
+from quaestor.ledger.claiming import PATIENCE, claim, original
 from quaestor.ledger.entries import read_entries
 from quaestor.ledger.events import opened_by
 from quaestor.ledger.jobs import Keyed
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.journal import State
     from quaestor.ledger.odometer import OdometerReading
     from quaestor.ledger.price import Balance, Price
+    from quaestor.ledger.request import Request
     from quaestor.ledger.store.base import Store
     from quaestor.ledger.verify import Verification
 
@@ -152,8 +154,7 @@ class Account:
             AccountOverdrawn: by today's prices and theorems the account promised too much.
         """
         self._refuse_broken_plan()
-        request = checked_request(
-            self.definition,
+        request = self._request(
             releases,
             dataset=dataset,
             analyst=analyst,
@@ -161,16 +162,68 @@ class Account:
             query=query,
             query_text=query_text,
         )
-        policy = self.definition.policy
-        if query_text is None and isinstance(policy, Dashboard) and policy.by_digest:
-            valid = "given: a dashboard is charged for the query itself, not for its digest"
-            raise InvalidParameter("query_text", None, valid)
         if not key:
             (entry,) = self._till.charge("reserved", [request])
             return Charge(self._till, request, entry=entry)
         once = Keyed(self.name, request, key=key)
         job = self._till.charge_once(request, once)
         return Charge(self._till, request, entry=job.entry, job=job, repeated=not job.new)
+
+    def _request(
+        self, releases: Sequence[Release] | Release, *, query_text: str | None, **said: Any
+    ) -> Request:
+        request = checked_request(self.definition, releases, query_text=query_text, **said)
+        policy = self.definition.policy
+        if query_text is None and isinstance(policy, Dashboard) and policy.by_digest:
+            valid = "given: a dashboard is charged for the query itself, not for its digest"
+            raise InvalidParameter("query_text", None, valid)
+        return request
+
+    def claim(  # noqa: PLR0913  # as for a reservation
+        self,
+        releases: Sequence[Release] | Release,
+        *,
+        dataset: str | None = None,
+        analyst: str = "",
+        purpose: str = "",
+        query: str = "",
+        query_text: str | None = None,
+        patience: float = PATIENCE,
+    ) -> Charge | StoredAnswer:
+        """The stored answer to a question or, if it has none, a charge to answer it with.
+
+        A question is answered once for one charge, however many ask it at the same time, in
+        whatever process: whoever comes second waits for the answer of the first. A charge that
+        was left behind before its noise was drawn is taken over and completed, and costs nothing
+        more; see :mod:`quaestor.ledger.jobs`. Use the charge as a context manager: it is held
+        meanwhile. Parameters are those of :meth:`reserve`; ``patience`` is how many seconds to
+        wait for somebody else's answer.
+
+        Raises:
+            ChargeSettled: whoever was waited for has failed. A later repeat completes the charge.
+            AnswerPending: somebody is still at work on the same question.
+            BudgetExceeded: it does not fit; nothing was charged.
+        """
+        self._refuse_broken_plan()
+        request = self._request(
+            releases,
+            dataset=dataset,
+            analyst=analyst,
+            purpose=purpose,
+            query=query,
+            query_text=query_text,
+        )
+        texts.name("query", request.query)
+
+        def stored() -> StoredAnswer | None:
+            return self.answer(request.query, dataset=request.dataset, analyst=analyst)
+
+        found = claim(self._till, request, stored, patience=patience)
+        if isinstance(found, StoredAnswer):
+            return found
+        if not found.new:
+            request = original(self._till, request, entry=found.entry)
+        return Charge(self._till, request, entry=found.entry, job=found, repeated=not found.new)
 
     def import_history(
         self,

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Self
 
 from quaestor.errors import ChargeSettled, QuaestorError
+from quaestor.ledger.keeping import Keeper
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -34,7 +35,7 @@ class Charge:
     """
 
     __slots__ = (
-        *("_drawing", "_marked", "_process", "_settled", "_till"),
+        *("_drawing", "_keeper", "_marked", "_process", "_settled", "_till"),
         *("attempt", "entry", "repeated", "request"),
     )
 
@@ -56,6 +57,7 @@ class Charge:
         self._drawing = self._marked = False
         self._settled: str | None = None if job is None else job.settled
         self._process = os.getpid()
+        self._keeper = Keeper(till, job) if job is not None and job.lease else None
 
     def __repr__(self) -> str:
         """The entry, and how it stands."""
@@ -129,7 +131,9 @@ class Charge:
             raise ChargeSettled(self.entry, problem=f"is {self._settled} already")
 
     def __enter__(self) -> Self:
-        """The charge itself."""
+        """The charge itself; others who ask the same question wait for it from here on."""
+        if self._keeper is not None and self._settled is None:
+            self._keeper.start()
         return self
 
     def __exit__(
@@ -138,6 +142,10 @@ class Charge:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave an unsettled charge in place."""
+        """Leave an unsettled charge in place, for others to complete where that is possible."""
+        if self._keeper is not None:
+            self._keeper.stop()
         if self._settled is None:
             self._settled = "left"
+        if self._settled == "left" and self._keeper is not None:
+            self._keeper.give_up(problem)

@@ -36,7 +36,19 @@ if TYPE_CHECKING:
     from quaestor.ledger.request import Request
     from quaestor.ledger.store.base import Session
 
-__all__ = ["LEASE", "MOST_ATTEMPTS", "JobState", "Keyed", "holder", "undrawn"]
+__all__ = [
+    "LEASE",
+    "MOST_ATTEMPTS",
+    "Answered",
+    "JobState",
+    "Keyed",
+    "Left",
+    "Question",
+    "Waiting",
+    "hold",
+    "holder",
+    "undrawn",
+]
 
 LEASE = 20.0
 """For how many seconds a charge is held, unless that is renewed."""
@@ -116,3 +128,100 @@ class Keyed:
             lease="",
         )
         return JobState(entry, 1, self._request, holder(), "", new=True)
+
+
+class Waiting(NamedTuple):
+    """Somebody else is at work on the same question, or was, while this waited, and failed."""
+
+    job: JobState
+    failed: bool = False
+
+
+class Left(NamedTuple):
+    """The question has a charge that was left behind, and can be taken over under the lock."""
+
+
+class Answered(NamedTuple):
+    """The question has a stored answer by now."""
+
+
+class Question:
+    """A question that is answered once for one charge, whoever asks it at the same time."""
+
+    def __init__(self, account: str, request: Request, *, analyst: str) -> None:
+        """Keep what makes it the same; ``analyst`` is empty where answers are for everybody."""
+        self._account, self._request, self._analyst = account, request, analyst
+        self.waited: tuple[int, int] | None = None
+        """The entry and attempt that was waited for: its failure is not tried again at once."""
+        said = (request.dataset, request.query, analyst, releases_to_text(request.releases))
+        self.digest = texts.digest(texts.canonical(list(said)))
+
+    def look(self, session: Session) -> JobState | Waiting | Answered | Left | None:
+        """Whether somebody works on it, has answered it, or has left it behind."""
+        found = self._known(session, session.now())
+        return Left() if isinstance(found, JobState) else found
+
+    def take(self, journal: Journal) -> JobState | Waiting | Answered | None:
+        """The same under the account's lock; what was left behind is taken over."""
+        found = self._known(journal.session, journal.time)
+        if not isinstance(found, JobState):
+            return found
+        taken = found._replace(
+            attempt=found.attempt + 1,
+            holder=holder(),
+            lease=clock.later(journal.time, seconds=LEASE),
+        )
+        hold(journal.session, self._account, taken, before=found.attempt)
+        return taken
+
+    def _known(self, session: Session, now: str) -> JobState | Waiting | Answered | None:
+        """What stands in the way of a new charge; a job alone is one that can be taken over."""
+        answered = session.row(
+            sql.HAS_ANSWER,
+            account=self._account,
+            dataset=self._request.dataset,
+            query=self._request.query,
+            analyst=self._analyst,
+        )
+        if answered is not None:
+            return Answered()
+        row = session.row(sql.JOB_OF_QUESTION, account=self._account, question=self.digest)
+        if row is None:
+            return None
+        job = JobState(*row)
+        if job.settled:
+            return None
+        if job.held(now):
+            return Waiting(job)
+        if not job.lease and self.waited == (job.entry, job.attempt):
+            return Waiting(job, failed=True)
+        return None if job.drawn or job.attempt >= MOST_ATTEMPTS else job
+
+    def add(self, journal: Journal, *, entry: int) -> JobState:
+        """Hold a new charge, in the same transaction."""
+        lease = clock.later(journal.time, seconds=LEASE)
+        journal.session.run(
+            sql.ADD_JOB,
+            account=self._account,
+            entry=entry,
+            attempt=1,
+            token="",
+            request="",
+            question=self.digest,
+            holder=holder(),
+            lease=lease,
+        )
+        return JobState(entry, 1, "", holder(), lease, new=True)
+
+
+def hold(session: Session, account: str, job: JobState, *, before: int) -> None:
+    """Write down who holds a job, if the attempt before is still the last one."""
+    session.run(
+        sql.HOLD_JOB,
+        account=account,
+        entry=job.entry,
+        attempt=job.attempt,
+        holder=job.holder,
+        lease=job.lease,
+        before=before,
+    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from quaestor.errors import AccountClosed, AccountOverdrawn, BudgetExceeded, ChargeSettled
-from quaestor.ledger import texts
+from quaestor.ledger import clock, jobs, texts
 from quaestor.ledger.amounts import subtracted, totals_to_text
+from quaestor.ledger.jobs import hold
 from quaestor.ledger.journal import (
     Journal,
     Known,
@@ -41,8 +42,8 @@ _Found = TypeVar("_Found", covariant=True)  # noqa: PLC0105  # of a protocol
 class Once(Protocol[_Found]):
     """What makes a charge the same as an earlier one."""
 
-    def look(self, session: Session) -> _Found | None:
-        """What is known of it without a lock; None if it must be charged, or taken over."""
+    def look(self, session: Session) -> _Found | jobs.Left | None:
+        """What is known of it without a lock; None if it must be charged."""
 
     def take(self, journal: Journal) -> _Found | None:
         """What is known of it under the account's lock; None if it must be charged."""
@@ -92,19 +93,24 @@ class Till:
 
     def charge_once(self, request: Request, job: Once[_Found]) -> _Found | JobState:
         """Charge for this, unless it was done before: then what was found of that."""
-        if (found := self._look(job)) is not None:
+        if (found := self._earlier(job)) is not None:
             return found
         try:
             made: _Found | JobState = self._charge("reserved", [request], job)
         except (AccountClosed, BudgetExceeded):
-            if (found := self._look(job)) is not None:  # meanwhile, and for that there is no room
+            if (found := self._earlier(job)) is not None:  # it was charged meanwhile
                 return found
             raise
         return made
 
-    def _look(self, job: Once[_Found]) -> _Found | None:
+    def _earlier(self, job: Once[_Found]) -> _Found | None:
+        """What is known of an earlier charge, which may be taken over: there is room for it."""
         with self.store.reading() as session:
-            return job.look(session)
+            found = job.look(session)
+        if isinstance(found, jobs.Left):
+            taken: _Found | None = write(self.store, self.name, job.take)
+            return taken
+        return found
 
     def _charge(self, kind: str, requests: Sequence[Request], job: Once[Any] | None) -> Any:
         try:
@@ -197,6 +203,15 @@ class Till:
                 return _Refused(after, request)
             after.update(changed)
         return None
+
+    def hold(self, job: JobState, *, give_up: bool) -> None:
+        """Hold a charge for a while longer, or let others take it over at once."""
+
+        def work(journal: Journal) -> None:
+            lease = "" if give_up else clock.later(journal.time, seconds=jobs.LEASE)
+            hold(journal.session, self.name, job._replace(lease=lease), before=job.attempt)
+
+        write(self.store, self.name, work)
 
     def draw(self, *, entry: int, attempt: int) -> None:
         """Mark a charge, durably and once: from here on its noise may have been drawn.
