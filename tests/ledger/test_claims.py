@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.accounting.releases import PureDP
-from quaestor.errors import AnswerPending, BudgetExceeded, ChargeSettled, InvalidParameter
+from quaestor.errors import (
+    AnswerPending,
+    BudgetExceeded,
+    ChargeSettled,
+    InvalidParameter,
+    UnknownAccount,
+)
 from quaestor.ledger import Charge, Dashboard, Ledger, StoredAnswer
 from tests.ledger.places import definition, remaining_epsilon, share
 
@@ -353,3 +359,33 @@ def attempts(location: str, entry: int) -> int:
     with around(location) as run:
         ((found,),) = run("SELECT attempt FROM ledger_jobs WHERE entry = ?", entry)
     return int(found)
+
+
+def test_what_is_left_behind_is_listed_with_what_can_be_done(
+    ledger: Ledger, account: Account
+) -> None:
+    account.reserve(PureDP(epsilon=0.01), analyst="ann", purpose="by hand")
+    account.reserve(PureDP(epsilon=0.01), key="monday")
+    leave(claimed(account, "left", analyst="bob"))
+    for _ in range(3):
+        leave(claimed(account, "exhausted"))
+    with claimed(account, "drawn") as charge:
+        charge.drawing()
+    with account.reserve(PureDP(epsilon=0.01)) as charge:
+        charge.release("42")
+    with account.claim(PureDP(epsilon=0.01), query="running") as charge:  # type: ignore[union-attr]
+        found = ledger.pending()
+        charge.release("42")
+    assert [each.state for each in found] == [
+        *("unknown", "keyed", "left", "exhausted", "drawn", "running")
+    ]
+    assert [each.entry for each in found] == [1, 2, 3, 4, 5, 7]
+    assert [each.attempt for each in found] == [0, 1, 1, 3, 1, 1]
+    assert (found[0].analyst, found[0].purpose, found[0].holder) == ("ann", "by hand", "")
+    assert (found[1].key, found[2].analyst, found[2].query) == ("monday", "bob", "left")
+    assert all(each.holder.endswith(f":{os.getpid()}") for each in found[1:])
+    assert all(0 <= each.age < 600 for each in found)
+    assert found[2].to_dict()["advice"].startswith("ask the same question again")
+    assert len(ledger.pending(account="trial")) == 5
+    with pytest.raises(UnknownAccount, match="trial"):
+        ledger.pending(account="trail")
