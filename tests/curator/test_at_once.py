@@ -6,11 +6,12 @@ import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 
 from quaestor.curator import Curator
 from quaestor.errors import EngineFailed
-from tests.curator.hospital import write_hospital
+from tests.curator.hospital import VISITS, write_hospital
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,4 +95,59 @@ def test_a_question_that_failed_before_noise_is_completed_when_it_is_asked_again
         assert (answer.receipt, answer.repeated) == (1, False)
         assert account.remaining() == before
         assert [entry.status for entry in account.entries()] == ["released"]
+        curator.ledger.verify()
+
+
+def test_an_engine_that_is_down_before_a_statement_was_sent_costs_nothing(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("CREATE TABLE visits (patient BIGINT, ward TEXT, age INTEGER)")
+        connection.cursor().executemany("INSERT INTO visits VALUES (%s, %s, %s)", VISITS)
+    monkeypatch.setenv("QUAESTOR_TEST_DATA", database)
+    source = 'environment = "QUAESTOR_TEST_DATA"'
+    path = write_hospital(tmp_path, ACCOUNTS["open"], source=source)
+    name = database.rpartition("/ledger_")[2].partition("?")[0]
+    server = database.replace(f"/ledger_{name}?", "/postgres?")
+    with Curator.from_file(path) as curator:
+        account = curator.open_account("research")
+        curator.ask(BY_WARD, epsilon=0.1)
+        before = account.remaining()
+        hang_up(server, f"ALTER DATABASE ledger_{name} ALLOW_CONNECTIONS false", name)
+        with pytest.raises(EngineFailed):
+            curator.ask(BY_WARD, epsilon=0.2)
+        assert [entry.status for entry in account.entries()] == ["released", "void"]
+        assert account.remaining() == before
+        hang_up(server, f"ALTER DATABASE ledger_{name} ALLOW_CONNECTIONS true", name)
+        assert curator.ask(BY_WARD, epsilon=0.2).receipt == 3
+        hang_up(server, "SELECT 1", name)  # it is connected again, and nobody notices
+        assert curator.ask(BY_WARD, epsilon=0.3).receipt == 4
+        curator.ledger.verify()
+
+
+def hang_up(server: str, statement: str, name: str) -> None:
+    """Run a statement, and end everybody's connection to a database."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(statement)  # type: ignore[call-overload,unused-ignore]
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s",
+            [f"ledger_{name}"],
+        )
+
+
+def test_after_an_earlier_attempt_an_engine_that_is_down_leaves_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object) -> None:
+        raise EngineFailed
+
+    with Curator.from_file(write_hospital(tmp_path, ACCOUNTS["open"])) as curator:
+        account = curator.open_account("research")
+        for method in ("measure", "reach"):  # the first attempt may be why it is down
+            with monkeypatch.context() as broken:
+                broken.setattr(f"quaestor.curator.engines.engine.Engine.{method}", down)
+                with pytest.raises(EngineFailed):
+                    curator.ask(BY_WARD, epsilon=0.2)
+            assert [entry.status for entry in account.entries()] == ["reserved"]
+        assert curator.ask(BY_WARD, epsilon=0.2).receipt == 1
         curator.ledger.verify()

@@ -389,3 +389,15 @@ def test_what_is_left_behind_is_listed_with_what_can_be_done(
     assert len(ledger.pending(account="trial")) == 5
     with pytest.raises(UnknownAccount, match="trial"):
         ledger.pending(account="trail")
+
+
+def test_a_charge_whose_question_was_run_is_not_given_back(account: Account) -> None:
+    with account.reserve(QUARTER) as charge:
+        charge.running()
+        with pytest.raises(ChargeSettled, match="its question has been run"):
+            charge.void("it took too long")
+    with claimed(account) as charge:
+        charge.void("the engine is down")
+    again = claimed(account)
+    assert (again.entry, again.attempt, again.repeated) == (3, 1, False)
+    account.verify()

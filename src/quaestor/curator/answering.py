@@ -1,7 +1,7 @@
 """From a charge to an answer: reserve, run, draw, settle. Nothing flows back.
 
-The charge is durable before the engine reads a row. Whatever fails afterwards leaves it in place
-and looks the same: an error that told more could tell of somebody.
+The charge is durable before the engine reads a row. Whatever fails once a statement was sent leaves
+it in place and looks the same: an error that told more could tell of somebody.
 """
 
 from __future__ import annotations
@@ -77,12 +77,15 @@ def pay(
     """Run a question that is charged, draw its noise, and keep the answer with the charge.
 
     Raises:
-        EngineFailed: whatever went wrong, and in the same words; the charge stays.
+        EngineFailed: whatever went wrong, and in the same words; the charge stays, unless the
+            engine could not be reached at all.
     """
     failed = True
     try:
         with charge:
             progress("computing exact figures")
+            _reach(engine, charge)
+            charge.running()
             prepared, exact = engine.measure(asked.offer.measurement)
             charge.drawing()
             progress("drawing noise")
@@ -97,6 +100,21 @@ def pay(
     if failed:
         raise EngineFailed
     return answer
+
+
+def _reach(engine: Engine, charge: Charge) -> None:
+    """See that the engine answers; if it does not, the charge is given back.
+
+    That decision depends on no row: nothing was sent for this question, and that the engine is
+    down is what anybody is told, free of charge, who asks before a charge is made. After an earlier
+    attempt it could be the question itself that brought the engine down: then the charge stays.
+    """
+    try:
+        engine.reach()
+    except EngineFailed:
+        if not charge.repeated:
+            charge.void("the engine could not be reached, and no statement was sent")
+        raise
 
 
 def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Answer:

@@ -24,8 +24,10 @@ class Charge:
     ::
 
         with account.reserve(releases, analyst="ann", purpose="weekly report") as charge:
-            exact = run()                # nothing is drawn yet: charge.void(reason) is possible
-            charge.drawing()             # from here on the charge stays
+            connect()                    # no row is read yet: charge.void(reason) is possible
+            charge.running()             # from here on data may decide what happens: no void
+            exact = run()
+            charge.drawing()             # durable, and once: from here on nobody else completes it
             charge.release(draw(exact))  # the answer is in the ledger, and may be shown
 
     If the block ends otherwise, by an error, a crash or a loss of power, the charge stays in place:
@@ -35,7 +37,7 @@ class Charge:
     """
 
     __slots__ = (
-        *("_drawing", "_keeper", "_marked", "_process", "_settled", "_till"),
+        *("_drawing", "_keeper", "_marked", "_process", "_running", "_settled", "_till"),
         *("attempt", "entry", "repeated", "request"),
     )
 
@@ -54,7 +56,7 @@ class Charge:
         """Which attempt to complete it this is, from 1; 0 if nobody else can hold it."""
         self.repeated = repeated
         """Whether it was made before, by whoever used the same key or asked the same question."""
-        self._drawing = self._marked = False
+        self._drawing = self._marked = self._running = False
         self._settled: str | None = None if job is None else job.settled
         self._process = os.getpid()
         self._keeper = Keeper(till, job) if job is not None and job.lease else None
@@ -72,6 +74,14 @@ class Charge:
     def receipt(self) -> int:
         """The number to tell the analyst: the entry's or, with quotas, of the own charges only."""
         return self._till.receipt(self.request, entry=self.entry)
+
+    def running(self) -> None:
+        """A statement is about to be sent to the engine: from here on the charge cannot be void.
+
+        What happens from here on may depend on private data.
+        """
+        self._refuse_if_settled()
+        self._running = True
 
     def drawing(self) -> None:
         """Noise is about to be drawn: this is recorded, durably and once for each charge.
@@ -111,6 +121,8 @@ class Charge:
         self._refuse_if_settled()
         if self._drawing:
             raise ChargeSettled(self.entry, problem="stays charged: noise may have been drawn")
+        if self._running:
+            raise ChargeSettled(self.entry, problem="stays charged: its question has been run")
         if self.repeated:
             raise ChargeSettled(self.entry, problem="stays charged: somebody else has made it")
         try:
