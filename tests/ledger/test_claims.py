@@ -20,10 +20,13 @@ from quaestor.errors import (
     BudgetExceeded,
     ChargeSettled,
     InvalidParameter,
+    LedgerCorrupted,
     UnknownAccount,
 )
 from quaestor.ledger import Charge, Dashboard, Ledger, StoredAnswer
-from tests.ledger.places import definition, remaining_epsilon, share
+from quaestor.ledger.store.migrating import downgrade
+from quaestor.ledger.store.opening import open_store
+from tests.ledger.places import around, definition, remaining_epsilon, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -321,11 +324,12 @@ def ask_until_killed(location: str, shown: int, seed: int) -> None:
 
 
 @pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("rounds", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_kills_at_any_moment_never_lead_to_two_draws_for_one_charge(
-    ledger: Ledger, account: Account, location: str
+    ledger: Ledger, account: Account, location: str, rounds: int
 ) -> None:
     reader, writer = os.pipe()
-    for seed in range(12):
+    for seed in range(rounds):
         children = [
             FORK.Process(target=ask_until_killed, args=(location, writer, 2 * seed + half))
             for half in (0, 1)
@@ -354,8 +358,6 @@ def test_kills_at_any_moment_never_lead_to_two_draws_for_one_charge(
 
 
 def attempts(location: str, entry: int) -> int:
-    from tests.ledger.places import around
-
     with around(location) as run:
         ((found,),) = run("SELECT attempt FROM ledger_jobs WHERE entry = ?", entry)
     return int(found)
@@ -401,3 +403,61 @@ def test_a_charge_whose_question_was_run_is_not_given_back(account: Account) -> 
     again = claimed(account)
     assert (again.entry, again.attempt, again.repeated) == (3, 1, False)
     account.verify()
+
+
+def test_a_child_process_does_not_give_up_what_its_parent_holds(account: Account) -> None:
+    with claimed(account) as charge:
+        child = os.fork()
+        if child == 0:
+            try:
+                charge.__exit__(None, None, None)
+            finally:
+                os.kill(os.getpid(), signal.SIGKILL)  # never on into the parent's tests
+        os.waitpid(child, 0)
+        with pytest.raises(AnswerPending):
+            account.claim(QUARTER, query="f00", patience=0.1)
+        charge.drawing()
+        charge.release("42")
+    account.verify()
+
+
+def test_whoever_changes_jobs_behind_the_ledgers_back_gains_no_second_draw(
+    ledger: Ledger, account: Account, location: str
+) -> None:
+    with claimed(account) as first:
+        first.drawing()
+        with around(location) as run:
+            run("UPDATE ledger_jobs SET attempt = 1, lease = '', holder = 'me'")
+        second = claimed(account)
+        assert second.entry == 2
+        first.release("42")
+    with around(location) as run:
+        run("UPDATE ledger_jobs SET entry = 7 WHERE entry = 2")
+    with pytest.raises(LedgerCorrupted, match="the job of entry 7"):
+        ledger.verify()
+    with around(location) as run:
+        run("UPDATE ledger_jobs SET entry = 2, account = 'other' WHERE entry = 7")
+    with pytest.raises(LedgerCorrupted, match="other"):
+        ledger.verify()
+
+
+def test_a_ledger_of_the_revision_before_keeps_its_heads_and_what_it_left_stays_charged(
+    location: str,
+) -> None:
+    with Ledger(location) as ledger:
+        account = ledger.open_account(definition())
+        account.reserve(QUARTER, query="f00")
+        with account.reserve(QUARTER, query="f01") as charge:
+            charge.release("42")
+        heads = ledger.heads()
+    store = open_store(location, create=False)
+    with store.migrating() as connection:
+        downgrade(connection, revision="0003")
+    store.close()
+    with Ledger(location) as ledger:
+        assert ledger.heads() == heads
+        assert [each.state for each in ledger.pending()] == ["unknown"]
+        account = ledger.account("trial")
+        assert claimed(account).entry == 3  # nobody knows what became of the first
+        assert account.claim(QUARTER, query="f01") == (2, "42")
+        ledger.verify(heads=heads)

@@ -155,6 +155,8 @@ class Charge:
         trace: TracebackType | None,
     ) -> None:
         """Leave an unsettled charge in place, for others to complete where that is possible."""
+        if self._process != os.getpid():
+            return  # it is held by a parent, which goes on
         if self._keeper is not None:
             self._keeper.stop()
         if self._settled is None:
