@@ -258,6 +258,7 @@ def test_a_charge_is_an_entry_and_says_how_many_more_fit(trial: Run) -> None:
         "entry": 2,
         "releases": [f"{QUARTER} * 2"],
         "left": 1,
+        "repeated": False,
     }
     assert epsilon_left(trial) == 0.25
 
@@ -772,3 +773,14 @@ def test_every_command_and_option_is_in_the_reference() -> None:
                 for option in parameter.opts:
                     if option.startswith("--") and option != "--help":
                         assert option in reference, (name, option)
+
+
+def test_a_charge_with_a_key_can_be_repeated(trial: Run) -> None:
+    asked = ("account", "charge", "trial", QUARTER, "--key", "monday")
+    first, again = trial(*asked, "--json").json, trial(*asked, "--json").json
+    assert (first["entry"], again["entry"]) == (1, 1)
+    assert (first["repeated"], again["repeated"]) == (False, True)
+    assert trial(*asked).out.startswith("charged before to trial as entry 1")
+    assert epsilon_left(trial) == 0.75
+    other = trial("account", "charge", "trial", HALF, "--key", "monday", "--json")
+    assert other.error["code"] == "key_reused"

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from quaestor import PureDP
+from quaestor.cli.backup import _ago
+from quaestor.ledger import Ledger
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -89,3 +93,25 @@ def test_an_account_of_the_future_goes_on(trial: Run, monkeypatch: pytest.Monkey
     with closing(sqlite3.connect("ledger.db")) as file:
         found = file.execute("SELECT detail FROM ledger_events WHERE kind = 'clock'").fetchall()
     assert found == [("it was set by hand",)]
+
+
+def test_what_is_left_behind_is_listed_with_the_one_safe_thing(trial: Run) -> None:
+    assert trial("ledger", "pending").out == "nothing is left behind\n"
+    assert trial("ledger", "pending", "--json").json == {"pending": []}
+    with Ledger("ledger.db") as ledger:
+        account = ledger.account("trial")
+        with account.claim(PureDP(epsilon=0.25), query="f00", analyst="ann"):  # type: ignore[union-attr]
+            pass
+    (left,) = trial("ledger", "pending", "trial", "--json").json["pending"]
+    assert (left["entry"], left["state"], left["analyst"]) == (2, "left", "ann")
+    printed = trial("ledger", "pending").out
+    assert "trial 2" in printed
+    assert "seconds" in printed
+    assert trial("ledger", "pending", "nobody").status == 2
+
+
+def test_an_age_is_in_a_unit_that_people_read() -> None:
+    ages = (0.0, 119.0, 120.0, 7199.0, 7200.0, 3 * 86400.0)
+    assert list(map(_ago, ages)) == [
+        *("0 seconds", "119 seconds", "2 minutes", "119 minutes", "2 hours", "3 days")
+    ]

@@ -207,8 +207,13 @@ def test_a_refusal_offers_a_rho_or_an_accuracy_where_that_was_asked_for(poor: Cu
     assert poor.preview(BY_WARD, accuracy=Accuracy(within=within)).fits
 
 
-@pytest.mark.parametrize("moment", ["computing exact figures", "drawing noise"])
-def test_a_charge_survives_a_kill_before_the_answer(tmp_path: Path, moment: str) -> None:
+@pytest.mark.parametrize(
+    ("moment", "receipt"), [("computing exact figures", 1), ("drawing noise", 2)]
+)
+def test_a_charge_survives_a_kill_and_is_completed_if_nothing_was_drawn(
+    tmp_path: Path, moment: str, receipt: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quaestor.ledger.jobs.LEASE", 1.0)
     path = write_hospital(tmp_path, SMALL)
     with Curator.from_file(path) as curator:
         before = left(curator.open_account("research"))
@@ -230,7 +235,9 @@ def test_a_charge_survives_a_kill_before_the_answer(tmp_path: Path, moment: str)
         assert entry.status == "reserved"
         spent = Fraction(before["epsilon"] or 0) - Fraction(left(account)["epsilon"] or 0)
         assert float(spent) == pytest.approx(0.2, rel=1e-4)
-        assert curator.ask(BY_WARD, epsilon=0.2).receipt == 2  # nothing was answered: it costs
+        assert curator.ask(BY_WARD, epsilon=0.2).receipt == receipt
+        assert account.state().entries == receipt
+        curator.ledger.verify()
 
 
 def failing(folder: Path) -> Path:

@@ -233,12 +233,12 @@ GRANTS = """
 GRANT CONNECT ON DATABASE {database} TO auditor;
 GRANT USAGE ON SCHEMA public TO auditor;
 GRANT SELECT ON ledger_version, ledger_identity, ledger_accounts, ledger_heads,
-    ledger_events, ledger_balances, ledger_answers TO auditor;
+    ledger_events, ledger_balances, ledger_answers, ledger_jobs TO auditor;
 GRANT CONNECT ON DATABASE {database} TO curator;
 GRANT USAGE ON SCHEMA public TO curator;
 GRANT SELECT ON ledger_version, ledger_identity TO curator;
 GRANT SELECT, INSERT ON ledger_accounts, ledger_events, ledger_answers TO curator;
-GRANT SELECT, INSERT, UPDATE ON ledger_heads TO curator;
+GRANT SELECT, INSERT, UPDATE ON ledger_heads, ledger_jobs TO curator;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ledger_balances TO curator;
 """
 

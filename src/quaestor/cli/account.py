@@ -259,31 +259,45 @@ def charge(  # noqa: PLR0913  # what an entry says
     analyst: Analyst = "",
     purpose: Annotated[str, typer.Option("--purpose", help="Why, in one line.")] = "",
     query: Query = "",
+    key: Annotated[
+        str, typer.Option("--key", help="Your name for this charge: the same again costs nothing.")
+    ] = "",
     ledger: Place = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Charge for releases that something else will make: do so only if this is done.
 
-    The exit status is 3 if they do not fit; nothing is charged then.
+    The exit status is 3 if they do not fit; nothing is charged then. With --key the same command
+    can be repeated safely: it is charged once.
     """
     wanted = _parsed(releases)
     with opened(ledger) as book:
         payer = book.account(name)
         asked = _asked(payer, query)
         with payer.reserve(
-            wanted, dataset=dataset, analyst=analyst, purpose=purpose, **asked
+            wanted, dataset=dataset, analyst=analyst, purpose=purpose, key=key, **asked
         ) as made:
-            made.release()
+            if made.status != "released":
+                made.release()
         price = payer.price(wanted, dataset=dataset, analyst=analyst, **asked)
         receipt = made.receipt
     texts = [str(release) for release in wanted]
     # an entry's number would tell an analyst who has a quota how often others have charged
     kind = "entry" if price.quota_of is None else "receipt"
     if json:
-        print_json({"account": name, kind: receipt, "releases": texts, "left": price.left})
+        print_json(
+            {
+                "account": name,
+                kind: receipt,
+                "releases": texts,
+                "left": price.left,
+                "repeated": made.repeated,
+            }
+        )
         return
     whose = "" if price.quota_of is None else f" of {price.quota_of}"
-    say(f"charged to {name} as {kind} {receipt}{whose}: {' + '.join(texts)}", plain=True)
+    charged = "charged before" if made.repeated else "charged"
+    say(f"{charged} to {name} as {kind} {receipt}{whose}: {' + '.join(texts)}", plain=True)
     left = left_in_words(unit_in_words(wanted), price.left)
     say(f"{left} would fit{_of_quota(price)}", plain=True)
 

@@ -1,4 +1,4 @@
-"""The ``ledger`` commands for operators: backup, restore, heads, and a clock that went wrong."""
+"""The ``ledger`` commands for operators: backups, heads, what is left behind, a wrong clock."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from quaestor.cli.accounting import Json
 from quaestor.cli.heads import read_heads
 from quaestor.cli.ledger import ledger
 from quaestor.cli.place import HERE, Place, address, opened
-from quaestor.cli.render import print_json, say
+from quaestor.cli.render import print_json, print_table, say
 
 if TYPE_CHECKING:
     from quaestor.ledger import Verification
 
-__all__ = ["backup", "clock", "heads", "ledger", "restore"]
+__all__ = ["backup", "clock", "heads", "ledger", "pending", "restore"]
 
 
 @ledger.command("heads")
@@ -78,6 +79,45 @@ def restore(
     _report(verified, {"restored": str(file)}, json=json)
     if not json:
         say("restored and verified; start every process that uses the ledger again", plain=True)
+
+
+@ledger.command("pending")
+def pending(
+    account: Annotated[
+        str | None, typer.Argument(metavar="[ACCOUNT]", help="If not all.", show_default=False)
+    ] = None,
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Charges that are not settled: how old, by whom, and the one safe thing to do about each."""
+    with opened(ledger, read_only=True) as book:
+        found = book.pending(account=account)
+    if json:
+        print_json({"pending": [each.to_dict() for each in found]})
+        return
+    if not found:
+        say("nothing is left behind")
+        return
+    rows = [
+        [
+            f"{each.account} {each.entry}",
+            _ago(each.age),
+            " at ".join(filter(None, (each.analyst, each.holder))),
+            each.state,
+            each.advice,
+        ]
+        for each in found
+    ]
+    heads = ["#entry", "#age", "by", "state", "what to do"]
+    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+
+
+def _ago(seconds: float) -> str:
+    """An age in the largest unit of which there are at least two."""
+    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} seconds"
 
 
 @ledger.command("clock")

@@ -1,7 +1,7 @@
 """From a charge to an answer: reserve, run, draw, settle. Nothing flows back.
 
-The charge is durable before the engine reads a row. Whatever fails afterwards leaves it in place
-and looks the same: an error that told more could tell of somebody.
+The charge is durable before the engine reads a row. Whatever fails once a statement was sent leaves
+it in place and looks the same: an error that told more could tell of somebody.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from quaestor.curator.answers.answer import Answer
 from quaestor.curator.describing import describe
 from quaestor.curator.fitting import refusal
 from quaestor.curator.releasing.release import answer_of
-from quaestor.errors import AccountOverdrawn, BudgetExceeded, EngineFailed
+from quaestor.errors import AccountOverdrawn, BudgetExceeded, ChargeSettled, EngineFailed
+from quaestor.ledger import StoredAnswer
 from quaestor.ledger.amounts import below
 
 if TYPE_CHECKING:
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 
     from quaestor.curator.engines import Engine
     from quaestor.curator.questions import Cost, Priced
+    from quaestor.errors import QuaestorError
     from quaestor.ledger import Account, Charge
 
     Progress = Callable[[str], None]
 
-__all__ = ["given_before", "pay", "reserve"]
+__all__ = ["claim", "given_before", "pay"]
 
 _LONGEST_PURPOSE = 500
 
@@ -35,19 +37,18 @@ def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | N
     stored = account.answer(
         asked.fingerprint, dataset=asked.offer.measurement.dataset, analyst=analyst
     )
-    if stored is None:
-        return None
-    return replace(Answer.from_json(stored.text), repeated=True)
+    return None if stored is None else _again(stored)
 
 
-def reserve(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge:
-    """Charge the account, durably.
+def claim(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge | Answer:
+    """Charge the account, durably; or the answer, if somebody else who asked it has brought it.
 
     Raises:
         BudgetExceeded: it does not fit; nothing was charged, and the error says what would fit.
+        EngineFailed: somebody else who asked it at the same time has failed.
     """
     try:
-        return account.reserve(
+        found = account.claim(
             asked.releases,
             dataset=asked.offer.measurement.dataset,
             analyst=analyst,
@@ -57,8 +58,17 @@ def reserve(account: Account, asked: Priced, *, analyst: str, purpose: str) -> C
     except AccountOverdrawn:
         raise
     except BudgetExceeded as error:
-        refused = error
-    raise refusal(account, asked, analyst=analyst) or refused
+        refused: QuaestorError = refusal(account, asked, analyst=analyst) or error
+    except ChargeSettled:
+        refused = EngineFailed()
+    else:
+        return _again(found) if isinstance(found, StoredAnswer) else found
+    refused.__context__ = None
+    raise refused
+
+
+def _again(stored: StoredAnswer) -> Answer:
+    return replace(Answer.from_json(stored.text), repeated=True)
 
 
 def pay(
@@ -67,12 +77,15 @@ def pay(
     """Run a question that is charged, draw its noise, and keep the answer with the charge.
 
     Raises:
-        EngineFailed: whatever went wrong, and in the same words; the charge stays.
+        EngineFailed: whatever went wrong, and in the same words; the charge stays, unless the
+            engine could not be reached at all.
     """
     failed = True
     try:
         with charge:
             progress("computing exact figures")
+            _reach(engine, charge)
+            charge.running()
             prepared, exact = engine.measure(asked.offer.measurement)
             charge.drawing()
             progress("drawing noise")
@@ -87,6 +100,21 @@ def pay(
     if failed:
         raise EngineFailed
     return answer
+
+
+def _reach(engine: Engine, charge: Charge) -> None:
+    """See that the engine answers; if it does not, the charge is given back.
+
+    That decision depends on no row: nothing was sent for this question, and that the engine is
+    down is what anybody is told, free of charge, who asks before a charge is made. After an earlier
+    attempt it could be the question itself that brought the engine down: then the charge stays.
+    """
+    try:
+        engine.reach()
+    except EngineFailed:
+        if not charge.repeated:
+            charge.void("the engine could not be reached, and no statement was sent")
+        raise
 
 
 def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Answer:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from quaestor.curator.accounts import open_from_catalog
-from quaestor.curator.answering import given_before, pay, reserve
+from quaestor.curator.answering import claim, given_before, pay
+from quaestor.curator.answers.answer import Answer
 from quaestor.curator.catalog.reading import find_catalog, read_catalog
 from quaestor.curator.choosing import account_for
 from quaestor.curator.engines.opening import engine_for, place_of, tables_of
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from quaestor.curator.answers.answer import Answer
     from quaestor.curator.builder.builder import Question
     from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.engines import Engine
@@ -166,8 +166,10 @@ class Curator:
     ) -> Answer:
         """The answer to a question, charged to an account; parameters as for :meth:`preview`.
 
-        The same question again gives the same answer, word for word, and costs nothing.
-        ``purpose`` is kept with the charge: why it is asked, in one line.
+        The same question again gives the same answer, word for word, and costs nothing. If
+        somebody is asking it just now, here or elsewhere, their answer is waited for; if somebody
+        has paid for it and failed before noise was drawn, that charge is used. ``purpose`` is kept
+        with the charge: why it is asked, in one line.
 
         Raises:
             RefusedQuery: the question is not allowed; nothing was charged.
@@ -175,6 +177,7 @@ class Curator:
                 error tells of the analyst's own quota, or nothing at all.
             AccountOverdrawn: by today's prices and theorems the account promised too much.
             EngineFailed: it could not be answered; if it was charged, the charge stays.
+            AnswerPending: somebody else who asks the same is not done after ten minutes.
         """
         budget = Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta)
         query = plan(question, self.catalog, rows=rows, groups=groups)
@@ -184,9 +187,11 @@ class Curator:
             return again
         self.progress("planning")
         engine = self._checked(asked)
-        charge = reserve(payer, asked, analyst=analyst, purpose=purpose)
+        found = claim(payer, asked, analyst=analyst, purpose=purpose)
+        if isinstance(found, Answer):
+            return found
         try:
-            return pay(charge, payer, asked, engine, progress=self.progress)
+            return pay(found, payer, asked, engine, progress=self.progress)
         except EngineFailed:
             self._forget(engine)
             raise

@@ -16,6 +16,7 @@
     │   ├── NotPlanned            a charge that the account's plan does not contain
     │   ├── AccountExists         an account of that name, or on that dataset, is there already
     │   ├── UnknownAccount        no account has that name
+    │   ├── KeyReused             the key of a charge, with another request
     │   └── UnknownAnalyst        an analyst without a quota, where quotas are declared
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
@@ -26,6 +27,7 @@
     │   └── AccountOverdrawn      the account's promise is not kept by today's prices
     ├── AccountClosed             the account takes no further charges
     ├── ChargeSettled             a charge that can no longer be changed in this way
+    ├── AnswerPending             somebody else is at work on the same question
     ├── ClockWentBack             the clock is behind the ledger's last entry
     ├── LedgerUnavailable         the ledger's store cannot be used just now
     ├── LedgerCorrupted           the ledger's store does not hold together
@@ -67,10 +69,12 @@ from quaestor.errors.ledger import (
     AccountClosed,
     AccountExists,
     AccountOverdrawn,
+    AnswerPending,
     BudgetExceeded,
     ChargeSettled,
     ClockWentBack,
     InvalidHistory,
+    KeyReused,
     LedgerCorrupted,
     LedgerUnavailable,
     NotPlanned,
@@ -82,6 +86,7 @@ __all__ = [
     "AccountClosed",
     "AccountExists",
     "AccountOverdrawn",
+    "AnswerPending",
     "BeyondFloats",
     "BudgetExceeded",
     "CertificationFault",
@@ -95,6 +100,7 @@ __all__ = [
     "InvalidHistory",
     "InvalidParameter",
     "InvalidPlan",
+    "KeyReused",
     "LedgerCorrupted",
     "LedgerUnavailable",
     "MissingAddress",

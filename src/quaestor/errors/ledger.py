@@ -10,10 +10,12 @@ __all__ = [
     "AccountClosed",
     "AccountExists",
     "AccountOverdrawn",
+    "AnswerPending",
     "BudgetExceeded",
     "ChargeSettled",
     "ClockWentBack",
     "InvalidHistory",
+    "KeyReused",
     "LedgerCorrupted",
     "LedgerUnavailable",
     "NotPlanned",
@@ -186,6 +188,25 @@ class AccountOverdrawn(BudgetExceeded):
         return {"account": self.account, "reason": self.reason}
 
 
+class KeyReused(InvalidParameter):
+    """The key of a charge was given again with another request; nothing was charged."""
+
+    code = "key_reused"
+
+    def __init__(self, key: str, *, account: str) -> None:
+        ValueError.__init__(
+            self,
+            f"the key {shown(key)} belongs to another charge of account {shown(account)}: nothing "
+            "was charged; a key stands for one request, so give another one another key",
+        )
+        self.field, self.value, self.valid = "key", key, "a key that no other charge has"
+        self.key, self.account = key, account
+
+    def fields(self) -> dict[str, Any]:
+        """The key, and the account."""
+        return {"key": self.key, "account": self.account}
+
+
 class AccountClosed(QuaestorError):
     """The account was closed: what it has answered stays, and it takes no further charges."""
 
@@ -215,6 +236,23 @@ class ChargeSettled(QuaestorError):
     def fields(self) -> dict[str, Any]:
         """The entry's number, and why it stays as it is."""
         return {"entry": self.entry, "problem": self.problem}
+
+
+class AnswerPending(QuaestorError):
+    """Somebody else has asked the same question, and is not done; nothing more was charged."""
+
+    code = "answer_pending"
+
+    def __init__(self, account: str) -> None:
+        super().__init__(
+            f"the same question is being answered for account {shown(account)} since a while, and "
+            "there is no answer yet: nothing more was charged; ask again later"
+        )
+        self.account = account
+
+    def fields(self) -> dict[str, Any]:
+        """The account."""
+        return {"account": self.account}
 
 
 class ClockWentBack(QuaestorError):

@@ -23,6 +23,7 @@ from quaestor.ledger.definition import AccountDefinition, Quota, Share
 from quaestor.ledger.entries import Entry
 from quaestor.ledger.ledger import Ledger
 from quaestor.ledger.odometer import OdometerReading
+from quaestor.ledger.pending import Pending
 from quaestor.ledger.plan_check import planned_epsilon
 from quaestor.ledger.policies import Dashboard, Open, Planned
 from quaestor.ledger.price import Balance, Price, Reading
@@ -41,6 +42,7 @@ __all__ = [
     "Ledger",
     "OdometerReading",
     "Open",
+    "Pending",
     "Planned",
     "Price",
     "Quota",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quaestor.accounting.releases.base import check_real
 from quaestor.errors import (
@@ -17,8 +17,10 @@ from quaestor.ledger.balance_columns import Change, balance_history
 from quaestor.ledger.book import Book
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.charge_counts import ChargeCounts
+from quaestor.ledger.claiming import PATIENCE, claim, original
 from quaestor.ledger.entries import read_entries
 from quaestor.ledger.events import opened_by
+from quaestor.ledger.jobs import Keyed
 from quaestor.ledger.odometer import KnownCosts, read_odometer
 from quaestor.ledger.plan_check import plan_problem
 from quaestor.ledger.policies import Dashboard, Open
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.journal import State
     from quaestor.ledger.odometer import OdometerReading
     from quaestor.ledger.price import Balance, Price
+    from quaestor.ledger.request import Request
     from quaestor.ledger.store.base import Store
     from quaestor.ledger.verify import Verification
 
@@ -128,6 +131,7 @@ class Account:
         purpose: str = "",
         query: str = "",
         query_text: str | None = None,
+        key: str = "",
     ) -> Charge:
         """Charge for releases that are about to be made: one durable transaction, or an error.
 
@@ -139,15 +143,18 @@ class Account:
             query: the question's fingerprint, under which its answer will be found again.
             query_text: the query itself, of which ``query`` is the SHA-256 and may be left out.
                 A dashboard needs it: its queries are fixed by what they ask.
+            key: a name of the caller's for this charge. The same key again, from any process and
+                at any time, is the same charge and pays nothing: for whoever does not know
+                whether an earlier attempt was charged.
 
         Raises:
+            KeyReused: the key belongs to a charge that says something else.
             BudgetExceeded: it does not fit; nothing was charged, and the account goes on. Where
                 there are quotas it has figures of the analyst's quota, or none at all.
             AccountOverdrawn: by today's prices and theorems the account promised too much.
         """
         self._refuse_broken_plan()
-        request = checked_request(
-            self.definition,
+        request = self._request(
             releases,
             dataset=dataset,
             analyst=analyst,
@@ -155,12 +162,68 @@ class Account:
             query=query,
             query_text=query_text,
         )
+        if not key:
+            (entry,) = self._till.charge("reserved", [request])
+            return Charge(self._till, request, entry=entry)
+        once = Keyed(self.name, request, key=key)
+        job = self._till.charge_once(request, once)
+        return Charge(self._till, request, entry=job.entry, job=job, repeated=not job.new)
+
+    def _request(
+        self, releases: Sequence[Release] | Release, *, query_text: str | None, **said: Any
+    ) -> Request:
+        request = checked_request(self.definition, releases, query_text=query_text, **said)
         policy = self.definition.policy
         if query_text is None and isinstance(policy, Dashboard) and policy.by_digest:
             valid = "given: a dashboard is charged for the query itself, not for its digest"
             raise InvalidParameter("query_text", None, valid)
-        (entry,) = self._till.charge("reserved", [request])
-        return Charge(self._till, request, entry=entry)
+        return request
+
+    def claim(  # noqa: PLR0913  # as for a reservation
+        self,
+        releases: Sequence[Release] | Release,
+        *,
+        dataset: str | None = None,
+        analyst: str = "",
+        purpose: str = "",
+        query: str = "",
+        query_text: str | None = None,
+        patience: float = PATIENCE,
+    ) -> Charge | StoredAnswer:
+        """The stored answer to a question or, if it has none, a charge to answer it with.
+
+        A question is answered once for one charge, however many ask it at the same time, in
+        whatever process: whoever comes second waits for the answer of the first. A charge that
+        was left behind before its noise was drawn is taken over and completed, and costs nothing
+        more; see :mod:`quaestor.ledger.jobs`. Use the charge as a context manager: it is held
+        meanwhile. Parameters are those of :meth:`reserve`; ``patience`` is how many seconds to
+        wait for somebody else's answer.
+
+        Raises:
+            ChargeSettled: whoever was waited for has failed. A later repeat completes the charge.
+            AnswerPending: somebody is still at work on the same question.
+            BudgetExceeded: it does not fit; nothing was charged.
+        """
+        self._refuse_broken_plan()
+        request = self._request(
+            releases,
+            dataset=dataset,
+            analyst=analyst,
+            purpose=purpose,
+            query=query,
+            query_text=query_text,
+        )
+        texts.name("query", request.query)
+
+        def stored() -> StoredAnswer | None:
+            return self.answer(request.query, dataset=request.dataset, analyst=analyst)
+
+        found = claim(self._till, request, stored, patience=patience)
+        if isinstance(found, StoredAnswer):
+            return found
+        if not found.new:
+            request = original(self._till, request, entry=found.entry)
+        return Charge(self._till, request, entry=found.entry, job=found, repeated=not found.new)
 
     def import_history(
         self,

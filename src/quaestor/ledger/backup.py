@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.errors import InvalidParameter
 from quaestor.ledger import texts
+from quaestor.ledger.jobs import undrawn
 from quaestor.ledger.journal import Journal
 from quaestor.ledger.ledger import Ledger
 from quaestor.ledger.store import sql
@@ -70,6 +71,8 @@ def restore_ledger(
                 for name, _ in session.rows(sql.ACCOUNTS):
                     journal = Journal(store, session, name, time_after=max)
                     journal.append("restored", detail=said)
+                    for entry in undrawn(session, name):  # maybe they were, after the backup
+                        journal.append("drawing", entry=entry, detail="restored")
                     journal.finish()
 
             put_back(kept, store, finish)

@@ -29,6 +29,8 @@ class Chain:
         self.answers: dict[int, tuple[str, str, str, str]] = {}
         """(dataset, query, analyst, digest) of entries with a stored answer."""
         self._open: dict[int, tuple[str, str, str, str, bool]] = {}
+        self._drawn: set[int] = set()
+        """Those of them whose noise may have been drawn."""
 
     def add(self, event: dict[str, Any]) -> None:
         """Follow one event more, or say what is wrong with it."""
@@ -65,8 +67,16 @@ class Chain:
             return "it does not say why"
         if kind in CHARGES and (self.closed or entry != self.entries + 1):
             return "its entry is not the next one, or the account is closed"
+        return self._misplaced(kind, entry)
+
+    def _misplaced(self, kind: str, entry: int) -> str | None:
+        """What is wrong with an event about a charge, as that charge stands."""
         if kind in SETTLEMENTS and entry not in self._open:
             return "it settles an entry that is not open"
+        if kind == "drawing" and (entry not in self._open or entry in self._drawn):
+            return "noise is drawn once for an entry, while it is open"
+        if kind == "void" and entry in self._drawn:
+            return "it gives back an entry whose noise may have been drawn"
         return None
 
     def _follow(self, event: dict[str, Any]) -> None:
@@ -86,8 +96,11 @@ class Chain:
             self.charged[charged] += 1
             if kind == "reserved":
                 self._open[entry] = charged
+        elif kind == "drawing":
+            self._drawn.add(entry)
         elif kind in SETTLEMENTS:
             charged = self._open.pop(entry)
+            self._drawn.discard(entry)
             if kind == "void":
                 self.charged[charged] -= 1
             elif event["answer"]:

@@ -6,7 +6,7 @@ import datetime as dt
 
 from quaestor.errors import ClockWentBack, InvalidParameter
 
-__all__ = ["TOLERANCE", "if_behind", "is_time", "not_before", "now", "parsed"]
+__all__ = ["TOLERANCE", "if_behind", "is_time", "later", "not_before", "now", "parsed"]
 
 TOLERANCE = dt.timedelta(seconds=5)
 """How far a clock may be behind the last event: clocks that are kept in step do no worse."""
@@ -22,6 +22,11 @@ def now() -> str:
 def parsed(time: str) -> dt.datetime:
     """Read a time back; a ValueError if it is none."""
     return dt.datetime.strptime(time, _FORMAT).replace(tzinfo=dt.UTC)
+
+
+def later(time: str, *, seconds: float) -> str:
+    """A time so much later."""
+    return (parsed(time) + dt.timedelta(seconds=seconds)).strftime(_FORMAT)
 
 
 def is_time(time: str) -> bool:

@@ -31,7 +31,7 @@ GENESIS = "0" * 64
 
 CHARGES = ("reserved", "imported")
 SETTLEMENTS = ("released", "void")
-KINDS = ("opened", *CHARGES, *SETTLEMENTS, "closed", "clock", "restored")
+KINDS = ("opened", *CHARGES, *SETTLEMENTS, "closed", "clock", "restored", "drawing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,8 @@ class Event:
     """Its place in the account's chain, from 1."""
     kind: str
     """``opened``, ``reserved``, ``released``, ``void``, ``imported``, ``closed``, ``clock`` (a time
-    before that of the event before was accepted) or ``restored`` (from a backup)."""
+    before that of the event before was accepted), ``restored`` (from a backup) or ``drawing``
+    (from here on the charge's noise may have been drawn)."""
     entry: int
     """The number of the charge that it is about; 0 if it is about none."""
     time: str

@@ -17,6 +17,7 @@ from quaestor.ledger.definition import AccountDefinition
 from quaestor.ledger.events import GENESIS, event_hash, opened_by
 from quaestor.ledger.export import export_events
 from quaestor.ledger.journal import read_state, write_alone
+from quaestor.ledger.pending import read_pending
 from quaestor.ledger.plan_check import check_new
 from quaestor.ledger.store import seen, sql
 from quaestor.ledger.store.opening import open_store
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from quaestor.ledger.pending import Pending
     from quaestor.ledger.store.base import Session
     from quaestor.ledger.verify import Verification
 
@@ -123,6 +125,17 @@ class Ledger:
         """The head of every account's chain now: to be noted elsewhere, see :meth:`verify`."""
         with self._store.reading() as session:
             return {str(row[0]): str(row[3]) for row in session.rows(sql.HEADS)}
+
+    def pending(self, *, account: str | None = None) -> tuple[Pending, ...]:
+        """Charges that are not settled, of one account or of all: under way, or left behind."""
+        with self._store.reading() as session:
+            names = [row[0] for row in session.rows(sql.ACCOUNTS)]
+            if account is not None:
+                if account not in names:
+                    near = get_close_matches(account, names, n=1)
+                    raise UnknownAccount(account, near=near[0] if near else None)
+                names = [account]
+            return tuple(each for name in names for each in read_pending(session, name))
 
     def verify(
         self, *, heads: Mapping[str, str | Sequence[str]] | None = None

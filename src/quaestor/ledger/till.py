@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from quaestor.errors import AccountClosed, AccountOverdrawn, ChargeSettled
-from quaestor.ledger import texts
+from quaestor.errors import AccountClosed, AccountOverdrawn, BudgetExceeded, ChargeSettled
+from quaestor.ledger import clock, jobs, texts
 from quaestor.ledger.amounts import subtracted, totals_to_text
+from quaestor.ledger.jobs import hold
 from quaestor.ledger.journal import (
     Journal,
     Known,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quaestor.ledger.book import Balances, Book
+    from quaestor.ledger.jobs import JobState
     from quaestor.ledger.price import Price
     from quaestor.ledger.request import Request
     from quaestor.ledger.store.base import Session, Store
@@ -32,6 +34,22 @@ __all__ = ["Till"]
 
 _NOTHING = Known("", frozenset(), {})
 _MOST_PRICES = 256
+
+
+_Found = TypeVar("_Found", covariant=True)  # noqa: PLC0105  # of a protocol
+
+
+class Once(Protocol[_Found]):
+    """What makes a charge the same as an earlier one."""
+
+    def look(self, session: Session) -> _Found | jobs.Left | None:
+        """What is known of it without a lock; None if it must be charged."""
+
+    def take(self, journal: Journal) -> _Found | None:
+        """What is known of it under the account's lock; None if it must be charged."""
+
+    def add(self, journal: Journal, *, entry: int) -> JobState:
+        """Keep that it was charged, in the same transaction."""
 
 
 class _Refused(Exception):
@@ -70,12 +88,39 @@ class Till:
         Raises:
             BudgetExceeded: they do not fit. What it says is worked out after the lock is let go.
         """
+        charged: tuple[int, ...] = self._charge(kind, requests, None)
+        return charged
+
+    def charge_once(self, request: Request, job: Once[_Found]) -> _Found | JobState:
+        """Charge for this, unless it was done before: then what was found of that."""
+        if (found := self._earlier(job)) is not None:
+            return found
+        try:
+            made: _Found | JobState = self._charge("reserved", [request], job)
+        except (AccountClosed, BudgetExceeded):
+            if (found := self._earlier(job)) is not None:  # it was charged meanwhile
+                return found
+            raise
+        return made
+
+    def _earlier(self, job: Once[_Found]) -> _Found | None:
+        """What is known of an earlier charge, which may be taken over: there is room for it."""
+        with self.store.reading() as session:
+            found = job.look(session)
+        if isinstance(found, jobs.Left):
+            taken: _Found | None = write(self.store, self.name, job.take)
+            return taken
+        return found
+
+    def _charge(self, kind: str, requests: Sequence[Request], job: Once[Any] | None) -> Any:
         try:
             seen, expected = self._foreseen(requests)
         except _Refused as refused:
             raise self._overdrawn(refused) or self._priced(refused).refusal() from None
 
-        def work(journal: Journal) -> tuple[int, ...] | _Refused:
+        def work(journal: Journal) -> Any:
+            if job is not None and (found := job.take(journal)) is not None:
+                return found
             journal.refuse_if_closed()
             known = self._totals(journal, requests)
             try:
@@ -84,9 +129,9 @@ class Till:
                 return refused
             entries = tuple(journal.charge(kind, request) for request in requests)
             journal.keep(known, balances)
-            return entries
+            return entries if job is None else job.add(journal, entry=entries[0])
 
-        done: tuple[int, ...] | _Refused = write(self.store, self.name, work)
+        done = write(self.store, self.name, work)
         if isinstance(done, _Refused):
             raise self._overdrawn(done) or self._priced(done).refusal()
         return done
@@ -159,13 +204,36 @@ class Till:
             after.update(changed)
         return None
 
-    def release(self, request: Request, *, entry: int, answer: str | None) -> None:
-        """Settle a charge as released, with its answer."""
+    def hold(self, job: JobState, *, give_up: bool) -> None:
+        """Hold a charge for a while longer, or let others take it over at once."""
+
+        def work(journal: Journal) -> None:
+            lease = "" if give_up else clock.later(journal.time, seconds=jobs.LEASE)
+            hold(journal.session, self.name, job._replace(lease=lease), before=job.attempt)
+
+        write(self.store, self.name, work)
+
+    def draw(self, *, entry: int, attempt: int) -> None:
+        """Mark a charge, durably and once: from here on its noise may have been drawn.
+
+        An attempt of 0 is of a charge that nobody else can hold.
+        """
+
+        def work(journal: Journal) -> None:
+            self._refuse_others(journal.session, entry, attempt, drawn=False)
+            journal.append("drawing", entry=entry, detail=f"attempt {attempt or 1}")
+
+        write(self.store, self.name, work)
+
+    def release(
+        self, request: Request, *, entry: int, attempt: int, drawn: bool, answer: str | None
+    ) -> None:
+        """Settle a charge as released, with its answer; ``drawn`` if the mark is the caller's."""
         kept = None if answer is None else texts.answer_text(answer)
         digest = "" if kept is None else texts.digest(kept)
 
         def work(journal: Journal) -> None:
-            self._refuse_if_settled(journal.session, entry)
+            self._refuse_others(journal.session, entry, attempt, drawn=drawn)
             journal.append("released", entry=entry, answer=digest)
             if kept is not None:
                 journal.session.run(
@@ -180,12 +248,12 @@ class Till:
 
         write(self.store, self.name, work)
 
-    def void(self, request: Request, *, entry: int, reason: str) -> None:
+    def void(self, request: Request, *, entry: int, attempt: int, reason: str) -> None:
         """Settle a charge as void, and give back what it used."""
         said = texts.line("reason", reason)
 
         def work(journal: Journal) -> None:
-            self._refuse_if_settled(journal.session, entry)
+            self._refuse_others(journal.session, entry, attempt, drawn=False)
             known = self._totals(journal, [request])
             journal.append("void", entry=entry, detail=said)
             changed = self._without(known.balances, request)
@@ -221,10 +289,17 @@ class Till:
             )
         return int(row[0]) if row else 0
 
-    def _refuse_if_settled(self, session: Session, entry: int) -> None:
-        found = session.row(sql.SETTLED, account=self.name, entry=entry)
-        if found is not None:
-            raise ChargeSettled(entry, problem=f"is {found[0]} already")
+    def _refuse_others(self, session: Session, entry: int, attempt: int, *, drawn: bool) -> None:
+        """See that a charge is open, that the mark is the caller's, and so is the last attempt."""
+        marks = [row[0] for row in session.rows(sql.MARKS, account=self.name, entry=entry)]
+        for settled in set(marks) & {"released", "void"}:
+            raise ChargeSettled(entry, problem=f"is {settled} already")
+        if bool(marks) != drawn:
+            raise ChargeSettled(entry, problem="stays charged: noise may have been drawn")
+        if attempt:
+            current = session.row(sql.JOB_ATTEMPT, account=self.name, entry=entry)
+            if current != (attempt,):
+                raise ChargeSettled(entry, problem="was taken over by somebody else")
 
     def close(self) -> None:
         """Take no further charges."""

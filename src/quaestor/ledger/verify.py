@@ -69,6 +69,7 @@ def verify_account(
     if not outdated:
         priced = _check_totals(session, book, priced)
     _check_answers(session, chain, account)
+    _check_jobs(session, chain, account)
     return Verification(
         account=account,
         events=chain.events,
@@ -207,6 +208,17 @@ def _check_answers(session: Session, chain: Chain, account: str) -> None:
     for entry in missing:
         place = f"the answer of entry {entry} of account {account!r}"
         raise LedgerCorrupted(place, "it is gone")
+
+
+def _check_jobs(session: Session, chain: Chain, account: str) -> None:
+    """Jobs belong to entries. What they say decides who waits, and never what may be drawn."""
+    after = 0
+    while rows := session.rows(sql.JOBS, account=account, after=after, page=_PAGE):
+        for entry, attempt in rows:
+            if entry > chain.entries or not isinstance(attempt, int) or attempt < 1:
+                place = f"the job of entry {entry} of account {account!r}"
+                raise LedgerCorrupted(place, "no such charge was made")
+        after = rows[-1][0]
 
 
 def _digest(answer: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Connection", "Engine"]
 
 _PREPARED_KEPT = 256
+_ANYTHING = "SELECT 1"
 _T = TypeVar("_T")
 
 
@@ -81,6 +83,20 @@ class Engine:
         """
         with self._lock:
             return _quietly(lambda: self._remembered(measurement))
+
+    def reach(self) -> None:
+        """See that the database answers at all, before a statement about private rows is sent.
+
+        A connection that broke while nobody used it is made anew.
+
+        Raises:
+            EngineFailed: it does not answer.
+        """
+        for _ in range(2):
+            with suppress(QuaestorError):
+                _quietly(lambda: self.connection.rows(_ANYTHING))
+                return
+        raise EngineFailed
 
     def measure(self, measurement: Measurement) -> tuple[Prepared, Exact]:
         """The exact figures of a measurement, and what draws noise on them.

@@ -89,6 +89,10 @@ class Session(ABC):
         """The account's head, which nobody else can change before the end of this."""
 
     @abstractmethod
+    def now(self) -> str:
+        """The time by the store's clock, which all who use it share."""
+
+    @abstractmethod
     def lock_accounts(self) -> None:
         """Let nobody else open an account before the end of this."""
 

@@ -151,7 +151,11 @@ class PostgresSession(Session):
         if row is not None:
             time, store_id, found, *state = row
             return Locked(time, tuple(state), str(store_id), found)
-        return Locked(str(self.rows(_NOW)[0][0]), None, self._store.identity.id, None)
+        return Locked(self.now(), None, self._store.identity.id, None)
+
+    def now(self) -> str:
+        """The server's time."""
+        return str(self.rows(_NOW)[0][0])
 
     def lock_accounts(self) -> None:
         """Others who open an account wait for the end of this transaction."""
@@ -287,7 +291,7 @@ _HOT = {
         "ledger_add_event": sql.ADD_EVENT,
         "ledger_set_balance": sql.SET_BALANCE,
         "ledger_set_state": sql.SET_STATE,
-        "ledger_settled": sql.SETTLED,
+        "ledger_marks": sql.MARKS,
         "ledger_add_answer": sql.ADD_ANSWER,
         "ledger_balances_of": sql.BALANCES_OF,
     }.items()

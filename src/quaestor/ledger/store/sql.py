@@ -10,6 +10,7 @@ __all__ = [
     "ADD_ACCOUNT",
     "ADD_ANSWER",
     "ADD_EVENT",
+    "ADD_JOB",
     "ADD_STATE",
     "ANSWER",
     "ANSWERS",
@@ -17,22 +18,31 @@ __all__ = [
     "BALANCES_OF",
     "CHANGES",
     "CHARGES_OF",
+    "CHARGE_OF",
     "CLEAR_BALANCES",
     "DEFINITION",
     "ENTRIES",
     "EVENTS",
     "HASH",
+    "HAS_ANSWER",
     "HEADS",
     "HISTORY",
+    "HOLD_JOB",
     "IDENTITY",
+    "JOBS",
+    "JOB_ATTEMPT",
+    "JOB_OF_QUESTION",
+    "JOB_OF_TOKEN",
+    "MARKS",
     "OPENED",
-    "SETTLED",
+    "PENDING",
     "SET_BALANCE",
     "SET_IDENTITY",
     "SET_STATE",
     "STATE",
     "STATEMENTS",
     "STRAYS",
+    "UNDRAWN",
     "VERSION",
 ]
 
@@ -102,9 +112,12 @@ SELECT entry, detail FROM ledger_events
 WHERE account = :account AND kind = 'imported' ORDER BY entry
 """
 
-SETTLED = """
+# How a charge stands: settled, or marked since its noise may have been drawn.
+MARKS = """
 SELECT kind FROM ledger_events
 WHERE account = :account AND entry = :entry AND kind IN ('released', 'void')
+UNION ALL SELECT kind FROM ledger_events
+WHERE account = :account AND entry = :entry AND kind = 'drawing'
 """
 
 # All that changes a balance, in its order: what was charged, and what was given back.
@@ -166,5 +179,75 @@ WHERE account = :account AND entry > :after ORDER BY entry LIMIT :page
 STRAYS = """
 SELECT account FROM ledger_events UNION SELECT account FROM ledger_balances
 UNION SELECT account FROM ledger_answers UNION SELECT account FROM ledger_heads
+UNION SELECT account FROM ledger_jobs
 EXCEPT SELECT name FROM ledger_accounts
+"""
+
+ADD_JOB = """
+INSERT INTO ledger_jobs (account, entry, attempt, token, request, question, holder, lease)
+VALUES (:account, :entry, :attempt, :token, :request, :question, :holder, :lease)
+"""
+
+JOB_ATTEMPT = "SELECT attempt FROM ledger_jobs WHERE account = :account AND entry = :entry"
+
+# Only whoever has the attempt before may go on, or hand it to somebody else.
+HOLD_JOB = """
+UPDATE ledger_jobs SET attempt = :attempt, holder = :holder, lease = :lease
+WHERE account = :account AND entry = :entry AND attempt = :before
+"""
+
+_JOB = """
+SELECT j.entry, j.attempt, j.request, j.holder, j.lease, s.kind, d.kind FROM ledger_jobs j
+LEFT JOIN ledger_events s
+ON s.account = j.account AND s.entry = j.entry AND s.kind IN ('released', 'void')
+LEFT JOIN ledger_events d
+ON d.account = j.account AND d.entry = j.entry AND d.kind = 'drawing'
+"""
+
+JOB_OF_TOKEN = f"""{_JOB}
+WHERE j.account = :account AND j.token = :token AND j.token <> ''
+"""
+
+JOB_OF_QUESTION = f"""{_JOB}
+WHERE j.account = :account AND j.question = :question AND j.question <> ''
+ORDER BY j.entry DESC LIMIT 1
+"""
+
+# An entry's event comes later in the chain than its number says.
+CHARGE_OF = """
+SELECT analyst, purpose FROM ledger_events
+WHERE account = :account AND seq > :entry AND entry = :entry AND kind = 'reserved'
+ORDER BY seq LIMIT 1
+"""
+
+HAS_ANSWER = """
+SELECT entry FROM ledger_answers WHERE account = :account AND dataset = :dataset
+AND query = :query AND (:analyst = '' OR analyst = :analyst) LIMIT 1
+"""
+
+JOBS = """
+SELECT entry, attempt FROM ledger_jobs
+WHERE account = :account AND entry > :after ORDER BY entry LIMIT :page
+"""
+
+UNDRAWN = """
+SELECT j.entry FROM ledger_jobs j WHERE j.account = :account AND NOT EXISTS (
+SELECT 1 FROM ledger_events s WHERE s.account = j.account AND s.entry = j.entry
+AND s.kind IN ('released', 'void')) AND NOT EXISTS (
+SELECT 1 FROM ledger_events d WHERE d.account = j.account AND d.entry = j.entry
+AND d.kind = 'drawing') ORDER BY j.entry
+"""
+
+# What was charged and neither released nor given back.
+PENDING = """
+SELECT c.entry, c.time, c.analyst, c.dataset, c.purpose, c.query,
+j.attempt, j.token, j.question, j.holder, j.lease, d.kind
+FROM ledger_events c
+LEFT JOIN ledger_jobs j ON j.account = c.account AND j.entry = c.entry
+LEFT JOIN ledger_events d
+ON d.account = c.account AND d.entry = c.entry AND d.kind = 'drawing'
+WHERE c.account = :account AND c.kind = 'reserved' AND NOT EXISTS (
+SELECT 1 FROM ledger_events s WHERE s.account = c.account AND s.entry = c.entry
+AND s.kind IN ('released', 'void'))
+ORDER BY c.seq
 """

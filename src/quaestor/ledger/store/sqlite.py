@@ -112,6 +112,10 @@ class SQLiteSession(Session):
         found = asked[0] if asked else None
         return Locked(clock.now(), state, self._store.identity.id, found)
 
+    def now(self) -> str:
+        """This computer's time."""
+        return clock.now()
+
     def lock_accounts(self) -> None:
         """The transaction holds the only lock there is."""
 

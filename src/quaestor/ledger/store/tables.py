@@ -29,6 +29,10 @@ TABLES = {
     ),
     "ledger_balances": (3, ("account", "dataset", "analyst", "totals")),
     "ledger_answers": (2, ("account", "entry", "dataset", "query", "analyst", "answer")),
+    "ledger_jobs": (
+        2,
+        ("account", "entry", "attempt", "token", "request", "question", "holder", "lease"),
+    ),
 }
 """Columns of every table with content, and how many of them, from the first, are its key."""
 

@@ -1,0 +1,227 @@
+"""Jobs: who works on a charge, so that it is made once and completed once.
+
+One charge covers at most one draw of noise, whatever crashes, pauses or races there are:
+
+* Noise is drawn only after :meth:`Charge.drawing` has returned. It appends the event ``drawing`` to
+  the account's chain, durably, in a transaction under the account's lock. The event can be there
+  once for each entry (a unique index, and :class:`~quaestor.ledger.chain.Chain`), so of all who
+  hold the same charge one alone passes.
+* That transaction also demands the current attempt. A process that was stopped, and wakes up after
+  somebody else has taken its charge over, has an older one: it passes neither there nor at
+  :meth:`Charge.release`, and what it has computed is thrown away before any noise.
+* A charge that has the mark is never taken over: nobody can know whether its noise was drawn, and
+  the same question is paid for anew. A charge without it has drawn none, and to complete it costs
+  nothing more.
+* It is given back only by its first holder, who knows that nothing was drawn and, in a curator,
+  that no statement was sent to the engine. After a takeover nobody knows that.
+
+Each attempt may be another look at how long a question takes and whether it fails: there are at
+most three. A restored backup may be older than a mark, so all that was under way in it is marked.
+Leases decide who waits for whom, by the store's clock; no draw depends on them.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import TYPE_CHECKING, NamedTuple
+
+from quaestor.errors import KeyReused
+from quaestor.ledger import clock, texts
+from quaestor.ledger.events import releases_to_text
+from quaestor.ledger.store import sql
+
+if TYPE_CHECKING:
+    from quaestor.ledger.journal import Journal
+    from quaestor.ledger.request import Request
+    from quaestor.ledger.store.base import Session
+
+__all__ = [
+    "LEASE",
+    "MOST_ATTEMPTS",
+    "Answered",
+    "JobState",
+    "Keyed",
+    "Left",
+    "Question",
+    "Waiting",
+    "hold",
+    "holder",
+    "undrawn",
+]
+
+LEASE = 20.0
+"""For how many seconds a charge is held, unless that is renewed."""
+
+MOST_ATTEMPTS = 3
+
+_LONGEST_AHEAD = 60.0  # seconds beyond a lease: what is held longer is of a clock that was wrong
+
+
+def holder() -> str:
+    """This process, in words for an operator."""
+    return f"{platform.node()}:{os.getpid()}"
+
+
+class JobState(NamedTuple):
+    """A charge that somebody works on, or worked on, as the store knows it."""
+
+    entry: int
+    attempt: int
+    request: str
+    holder: str
+    lease: str
+    """Until when it is held; empty if nobody holds it."""
+    settled: str | None = None
+    drawn: str | None = None
+    new: bool = False
+    """Whether it was charged just now."""
+
+    def held(self, now: str) -> bool:
+        """Whether somebody is at work on it, as far as anybody knows."""
+        return now < self.lease <= clock.later(now, seconds=LEASE + _LONGEST_AHEAD)
+
+
+def undrawn(session: Session, account: str) -> list[int]:
+    """Charges that somebody else could still draw noise for."""
+    return [row[0] for row in session.rows(sql.UNDRAWN, account=account)]
+
+
+class Keyed:
+    """A charge with a key of the caller's: the same key is the same charge."""
+
+    def __init__(self, account: str, request: Request, *, key: str) -> None:
+        """Keep the key, and a digest of all that the entry says."""
+        self._account, self._key = account, texts.name("key", key)
+        said = (request.dataset, request.analyst, request.purpose, request.query)
+        self._request = texts.digest(texts.canonical([releases_to_text(request.releases), *said]))
+
+    def look(self, session: Session) -> JobState | None:
+        """The charge that was made with this key, if one was.
+
+        Raises:
+            KeyReused: it was made for another request.
+        """
+        row = session.row(sql.JOB_OF_TOKEN, account=self._account, token=self._key)
+        if row is None:
+            return None
+        found = JobState(*row)
+        if found.request != self._request:
+            raise KeyReused(self._key, account=self._account)
+        return found
+
+    def take(self, journal: Journal) -> JobState | None:
+        """The same, under the account's lock."""
+        return self.look(journal.session)
+
+    def add(self, journal: Journal, *, entry: int) -> JobState:
+        """Keep the key with a charge, in the same transaction. Nobody has to wait for it."""
+        journal.session.run(
+            sql.ADD_JOB,
+            account=self._account,
+            entry=entry,
+            attempt=1,
+            token=self._key,
+            request=self._request,
+            question="",
+            holder=holder(),
+            lease="",
+        )
+        return JobState(entry, 1, self._request, holder(), "", new=True)
+
+
+class Waiting(NamedTuple):
+    """Somebody else is at work on the same question, or was, while this waited, and failed."""
+
+    job: JobState
+    failed: bool = False
+
+
+class Left(NamedTuple):
+    """The question has a charge that was left behind, and can be taken over under the lock."""
+
+
+class Answered(NamedTuple):
+    """The question has a stored answer by now."""
+
+
+class Question:
+    """A question that is answered once for one charge, whoever asks it at the same time."""
+
+    def __init__(self, account: str, request: Request, *, analyst: str) -> None:
+        """Keep what makes it the same; ``analyst`` is empty where answers are for everybody."""
+        self._account, self._request, self._analyst = account, request, analyst
+        self.waited: tuple[int, int] | None = None
+        """The entry and attempt that was waited for: its failure is not tried again at once."""
+        said = (request.dataset, request.query, analyst, releases_to_text(request.releases))
+        self.digest = texts.digest(texts.canonical(list(said)))
+
+    def look(self, session: Session) -> JobState | Waiting | Answered | Left | None:
+        """Whether somebody works on it, has answered it, or has left it behind."""
+        found = self._known(session, session.now())
+        return Left() if isinstance(found, JobState) else found
+
+    def take(self, journal: Journal) -> JobState | Waiting | Answered | None:
+        """The same under the account's lock; what was left behind is taken over."""
+        found = self._known(journal.session, journal.time)
+        if not isinstance(found, JobState):
+            return found
+        taken = found._replace(
+            attempt=found.attempt + 1,
+            holder=holder(),
+            lease=clock.later(journal.time, seconds=LEASE),
+        )
+        hold(journal.session, self._account, taken, before=found.attempt)
+        return taken
+
+    def _known(self, session: Session, now: str) -> JobState | Waiting | Answered | None:
+        """What stands in the way of a new charge; a job alone is one that can be taken over."""
+        answered = session.row(
+            sql.HAS_ANSWER,
+            account=self._account,
+            dataset=self._request.dataset,
+            query=self._request.query,
+            analyst=self._analyst,
+        )
+        if answered is not None:
+            return Answered()
+        row = session.row(sql.JOB_OF_QUESTION, account=self._account, question=self.digest)
+        if row is None:
+            return None
+        job = JobState(*row)
+        if job.settled:
+            return None
+        if job.held(now):
+            return Waiting(job)
+        if not job.lease and self.waited == (job.entry, job.attempt):
+            return Waiting(job, failed=True)
+        return None if job.drawn or job.attempt >= MOST_ATTEMPTS else job
+
+    def add(self, journal: Journal, *, entry: int) -> JobState:
+        """Hold a new charge, in the same transaction."""
+        lease = clock.later(journal.time, seconds=LEASE)
+        journal.session.run(
+            sql.ADD_JOB,
+            account=self._account,
+            entry=entry,
+            attempt=1,
+            token="",
+            request="",
+            question=self.digest,
+            holder=holder(),
+            lease=lease,
+        )
+        return JobState(entry, 1, "", holder(), lease, new=True)
+
+
+def hold(session: Session, account: str, job: JobState, *, before: int) -> None:
+    """Write down who holds a job, if the attempt before is still the last one."""
+    session.run(
+        sql.HOLD_JOB,
+        account=account,
+        entry=job.entry,
+        attempt=job.attempt,
+        holder=job.holder,
+        lease=job.lease,
+        before=before,
+    )
