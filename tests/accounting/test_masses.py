@@ -271,3 +271,29 @@ def test_gaussians_too_weak_to_be_squared_still_cost_something() -> None:
     truth = mp.erf(mp.mpf(1e-162) / (2 * mp.sqrt(2)))  # delta at epsilon 0
     assert truth in weak.delta_bounds(epsilon=0.0)
     assert weak.epsilon(delta=0.0) == math.inf
+
+
+@pytest.mark.parametrize(("scale", "sensitivity"), [(56660384606573.516, 2), (8.35e110, 1)])
+def test_weak_geometric_noise_keeps_its_masses(scale: float, sensitivity: int) -> None:
+    bounds = q.compose(q.Geometric(scale=scale, sensitivity=sensitivity)).delta_bounds(epsilon=0.0)
+    assert sensitivity / scale / 4 < bounds.upper <= sensitivity / scale  # half of it, and no less
+
+
+def test_what_is_nearly_all_told_is_not_called_all() -> None:
+    rest = 2.0**-52
+    release = q.ProbabilityVectors(p=(1 - rest, rest), q=(0.0, 1.0))
+    bounds = q.compose(release).delta_bounds(epsilon=37.0)
+    assert bounds.lower <= 1 - rest <= bounds.upper
+
+
+def test_a_loss_below_every_float_is_not_no_loss() -> None:
+    release = q.PoissonSampled(release=q.Geometric(scale=46.75, sensitivity=40), rate=5e-324)
+    for epsilon in (0.0, 5e-324):
+        assert q.compose(release).delta(epsilon=epsilon) > 0.0
+
+
+def test_a_weak_release_that_is_nearly_always_sampled_is_answered_in_both_ways() -> None:
+    inner = q.Staircase(epsilon=9.676043174806888e-13, gamma=0.5)
+    release = q.PoissonSampled(release=inner, rate=0.9999999626139973)
+    whole = q.compose(inner).delta_bounds(epsilon=3.024482635404003e-13)
+    assert 0.0 < q.compose(release).delta(epsilon=3.024482635404003e-13) <= whole.upper

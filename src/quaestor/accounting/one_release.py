@@ -320,15 +320,16 @@ def _sampled(inner: Release, rate: float, *, adding: bool) -> OneRelease | None:
     whole, whole_test = known.curve, known.test
 
     def moved(at: float) -> float:
-        if at == 0.0:
-            return 0.0
+        rise = math.expm1(at) / rate if at < 700.0 else math.inf
+        if rise < 1e300:
+            return math.log1p(rise)
         return at + math.log(-math.expm1(-at) + rate * math.exp(-at)) - math.log(rate)
 
     def added(at: float) -> float:
         left = rate - math.expm1(at) * (1 - rate) if at < 700.0 else -1.0
         if left <= -1e-9:
             return 0.0
-        left = left + 1e-14 * (1 + rate)
+        left = max(left, 0.0) + 1e-14 * (1 + rate)  # the more is left, the more is told
         odds = at + math.log(rate) - math.log(left)
         return left * whole(max(odds * (1 - 1e-14) - 1e-9, 0.0))[1] * (1 + _MARGIN)
 

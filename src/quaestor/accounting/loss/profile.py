@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.balls import ONE, ZERO, ball_of, outward, working_precision
+from quaestor.accounting.balls import ONE, ZERO, ball_of, between, outward, working_precision
 from quaestor.accounting.bounds import Bounds
 from quaestor.accounting.loss.enumeration import enumerated
 from quaestor.accounting.loss.line import Line
@@ -40,7 +40,7 @@ class LossProfile(Profile):
         self.width = width
         self._lines: dict[float, Line] = {}
         self._inherited: list[Line] = []
-        self._log_kept = _log_kept(laws)
+        self._log_kept, self._told = _log_kept(laws), _least_told(laws)
         listed = enumerated(self.product)
         self._exact = closed_form(self.product) if listed is None else listed.bounds
 
@@ -65,19 +65,22 @@ class LossProfile(Profile):
                     longer._inherited.append(more)
         with working_precision(128):
             longer._log_kept = self._log_kept + _log_kept(laws)
+        longer._told = max(self._told, _least_told(laws))
         return longer
 
     def _failure(self) -> arb:
         """The probability that some loss is infinite."""
         with working_precision(128):
-            return -self._log_kept.expm1() if self._log_kept.is_finite() else ONE
+            if self._log_kept.is_finite():
+                return -self._log_kept.expm1()
+            return between(arb(self._told), ONE)  # it may be all, or nearly
 
     def _finite_delta(self, epsilon: float) -> Bounds:
         """Enclose delta given that no loss is infinite."""
         if not self.product.terms:
             return Bounds.exactly(0.0)
-        if epsilon >= self.product.largest():  # which at 0 may have been more than no loss
-            return Bounds(lower=0.0, upper=0.0 if epsilon > 0.0 else 5e-324)
+        if epsilon >= self.product.largest():  # which next to 0 may have been a little more
+            return Bounds(lower=0.0, upper=0.0 if epsilon > 1e-300 else 5e-324)
         if self._exact is not None:
             return self._exact(epsilon)
         return self._on(self._line(epsilon), epsilon)
@@ -207,6 +210,11 @@ class LossProfile(Profile):
         largest = self.epsilon_bounds(delta=min(failure + 1e-12, 1.0)).upper
         gaps = max(at_most - 1, 1)
         return [largest * i / gaps for i in range(gaps + 1)]
+
+
+def _least_told(laws: Sequence[tuple[Law, int]]) -> float:
+    """What is told outright at least: by one of the losses alone."""
+    return max((law.infinite.lower for law, _ in laws), default=0.0)
 
 
 def _log_kept(laws: Sequence[tuple[Law, int]]) -> arb:

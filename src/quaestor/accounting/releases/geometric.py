@@ -47,8 +47,8 @@ class Geometric(Release):
         places = np.arange(self.sensitivity + 1, dtype=np.float64)
         unit = 1 / self.scale
         inside = math.log(-math.expm1(-unit)) if unit < _STEEP else 0.0
-        first = -places * unit + inside - math.log1p(math.exp(-unit))
-        first[[0, -1]] -= inside
+        first = -places * unit - math.log1p(math.exp(-unit))
+        first[1:-1] += inside
         losses = (self.sensitivity - 2 * places) * unit
         lattice = Lattice(self.sensitivity * unit, 2 * unit)
         return (FiniteLoss(losses, first, first[::-1].copy(), lattice=lattice),)
