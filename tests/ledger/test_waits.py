@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import socket
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,7 +18,6 @@ import pytest
 from quaestor.accounting.releases import PureDP
 from quaestor.errors import LedgerUnavailable
 from quaestor.ledger import Ledger
-from quaestor.ledger.journal import Journal
 from quaestor.ledger.store import postgres
 from quaestor.ledger.store.base import WAIT
 from quaestor.ledger.store.postgres import PATIENCE
@@ -107,34 +107,33 @@ def test_the_stated_times_are_those_of_the_guide() -> None:
     assert PATIENCE + 10 < 120
 
 
-def stopped_while_it_holds(location: str) -> int:
-    """A process that has locked the account, and is stopped; its number."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            ledger = Ledger(location)
-            with ledger._store.writing() as session:
-                Journal(ledger._store, session, "trial")
-                os.write(writer, b"x")
-                os.kill(os.getpid(), signal.SIGSTOP)
-        finally:
-            os.kill(os.getpid(), signal.SIGKILL)
-    os.read(reader, 1)
-    os.close(reader)
-    os.close(writer)
-    os.waitpid(child, os.WUNTRACED)
-    return child
+_HOLDER = """
+import os, signal, sys
+from quaestor.ledger import Ledger
+from quaestor.ledger.journal import Journal
+from quaestor.ledger.store import postgres
+
+postgres.WAIT = float(sys.argv[2])
+ledger = Ledger(sys.argv[1])
+with ledger._store.writing() as session:
+    Journal(ledger._store, session, "trial")
+    os.write(1, b"x")
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
 
 
 @contextmanager
 def somebody_hangs(location: str) -> Iterator[None]:
-    child = stopped_while_it_holds(location)
-    try:
-        yield
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+    """Another process has locked the account, and is stopped."""
+    command = [sys.executable, "-c", _HOLDER, location, str(vars(postgres)["WAIT"])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.read(1) == b"x"
+            os.waitpid(holder.pid, os.WUNTRACED)
+            yield
+        finally:
+            holder.kill()
 
 
 def test_a_stopped_client_of_a_server_is_cut_off_and_others_go_on(
