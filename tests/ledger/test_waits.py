@@ -53,13 +53,18 @@ class BlackHole:
                     others |= {near: far, far: near}
                     self._ends += [near, far]
                     continue
-                data = one.recv(65536)
+                if one not in others:
+                    continue  # its other end was closed just now
+                try:
+                    data = one.recv(65536)
+                    if data and not self.swallowing:
+                        others[one].sendall(data)
+                except OSError:
+                    data = b""
                 if not data:
                     for end in (one, others.pop(one)):
                         others.pop(end, None)
                         end.close()
-                elif not self.swallowing:
-                    others[one].sendall(data)
 
     def close(self) -> None:
         """Let go of everything."""
