@@ -13,6 +13,7 @@ import pytest
 import quaestor as q
 from quaestor.accounting.bounds import Bounds
 from quaestor.accounting.certified_arithmetic import certified_arithmetic
+from quaestor.accounting.filters.moments import log_moment_of
 from quaestor.accounting.loss.finite import FiniteLoss
 from quaestor.accounting.loss.gaussian import GaussianLoss
 from quaestor.accounting.loss.mixture import complex_log_mixture, log_mixture
@@ -297,3 +298,10 @@ def test_a_weak_release_that_is_nearly_always_sampled_is_answered_in_both_ways()
     release = q.PoissonSampled(release=inner, rate=0.9999999626139973)
     whole = q.compose(inner).delta_bounds(epsilon=3.024482635404003e-13)
     assert 0.0 < q.compose(release).delta(epsilon=3.024482635404003e-13) <= whole.upper
+
+
+def test_moments_count_what_atoms_leave_out() -> None:
+    inner = q.DiscreteGaussian(sigma=0.6973951939451297, sensitivity=3)
+    release = q.PoissonSampled(release=inner, rate=0.04425555294876919)
+    cost = log_moment_of(release, 11.541770120109126)
+    assert cost is None or cost >= 1292  # 1292.5796..., by a sum of both worlds in balls
