@@ -153,7 +153,7 @@ def _asked(path: Path, setting: _Setting) -> tuple[Any, Callable[[int], Any]]:
     from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
     from quaestor.curator.kernel.measures import Rows, Total, Units
     from quaestor.curator.language.expressions import Column
-    from quaestor.curator.query import Scan
+    from quaestor.curator.language.query import Scan
     from quaestor.mechanisms import Geometric
 
     table = Table(

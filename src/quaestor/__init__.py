@@ -10,19 +10,6 @@ True
 
 from __future__ import annotations
 
-from quaestor.accounting.across import compose_across
-from quaestor.accounting.across.facts import (
-    All,
-    AtMost,
-    ExactlyOne,
-    Exclusive,
-    Fact,
-    Implies,
-    Vectors,
-)
-from quaestor.accounting.across.facts_codec import fact_from_json
-from quaestor.accounting.across.result import AcrossComposition, WorstMemberships
-from quaestor.accounting.bounds import Bounds
 from quaestor.accounting.calibrate import calibrate, calibrate_bounds, largest_count
 from quaestor.accounting.compose import Composition, compose, compose_nonadaptive
 from quaestor.accounting.explain import Explanation, ExplanationRow
@@ -37,6 +24,19 @@ from quaestor.accounting.hypothesis.priors import (
     UniformPrior,
 )
 from quaestor.accounting.hypothesis.result import HypothesisGuarantee
+from quaestor.accounting.membership import compose_across
+from quaestor.accounting.membership.facts import (
+    All,
+    AtMost,
+    ExactlyOne,
+    Exclusive,
+    Fact,
+    Implies,
+    Vectors,
+)
+from quaestor.accounting.membership.facts_codec import fact_from_json
+from quaestor.accounting.membership.result import AcrossComposition, WorstMemberships
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases import (
     ApproxDP,
     BoundedRange,
@@ -95,6 +95,7 @@ from quaestor.errors import (
     UnknownDatabase,
     UnreadableTable,
 )
+from quaestor.moved_modules import forward as _forward
 
 __all__ = [
     "AccountClosed",
@@ -184,3 +185,5 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_forward()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from mpmath import mpf  # type: ignore[import-untyped, unused-ignore]
 
-from quaestor.accounting.adaptive_range import AdaptiveRange
-from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.ranges import AdaptiveRange
 from tests.oracles import adaptive_range as oracle
 
 TWO_RELEASES = [(0.0, "0.30336549648318225910"), (0.5, "0.15245190679866558650")]

@@ -9,7 +9,12 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp, mpf
 
-from quaestor.accounting.binomial import _BetaIntegral, _sum_of_terms, lower_tail, upper_tail
+from quaestor.accounting.numerics.binomial import (
+    _BetaIntegral,
+    _sum_of_terms,
+    lower_tail,
+    upper_tail,
+)
 
 
 def exact_tail(count: int, threshold: int, logit: float) -> mpf:

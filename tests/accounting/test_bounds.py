@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf  # type: ignore[import-untyped, unused-ignore]
 
 from quaestor import Bounds, InvalidParameter
-from quaestor.accounting.balls import (
+from quaestor.accounting.numerics.balls import (
     ball_of,
     between,
     outward,

@@ -25,9 +25,9 @@ from quaestor import (
     compose_across,
     fact_from_json,
 )
-from quaestor.accounting.across.facts import FACTS
-from quaestor.accounting.across.plan import plan_from_toml
-from quaestor.accounting.across.rules import resolve
+from quaestor.accounting.membership.facts import FACTS
+from quaestor.accounting.membership.plan_file import plan_from_toml
+from quaestor.accounting.membership.rules import resolve
 
 FACTS_THAT_PRINT: list[tuple[Fact, str]] = [
     (AtMost(365), "AtMost(365)"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from quaestor.accounting.across.facts import (
+from quaestor.accounting.membership.facts import (
     All,
     AtMost,
     ExactlyOne,
@@ -19,7 +19,7 @@ from quaestor.accounting.across.facts import (
     Implies,
     Vectors,
 )
-from quaestor.accounting.across.heaviest import heaviest
+from quaestor.accounting.membership.heaviest import heaviest
 from quaestor.errors import ContradictoryFacts, InvalidParameter, UnknownDatabase
 from tests.laws.memberships import NAMES, one_fact
 from tests.oracles.membership import Vector, allowed

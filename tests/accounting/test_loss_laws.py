@@ -9,17 +9,17 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from quaestor.accounting.loss.discrete_gaussian import DiscreteGaussianLoss
-from quaestor.accounting.loss.finite import FiniteLoss
-from quaestor.accounting.loss.laplace import LaplaceLoss
-from quaestor.accounting.loss.product import Product
-from quaestor.accounting.loss.responses import Response
-from quaestor.accounting.loss.sampled_gaussian import SampledGaussianLoss
-from quaestor.accounting.loss.sampled_laplace import SampledLaplaceLoss
+from quaestor.accounting.loss.engine.loss_sum import Product
+from quaestor.accounting.loss.laws.discrete_gaussian import DiscreteGaussianLoss
+from quaestor.accounting.loss.laws.finite import FiniteLoss
+from quaestor.accounting.loss.laws.laplace import LaplaceLoss
+from quaestor.accounting.loss.laws.responses import Response
+from quaestor.accounting.loss.laws.sampled_gaussian import SampledGaussianLoss
+from quaestor.accounting.loss.laws.sampled_laplace import SampledLaplaceLoss
 from quaestor.accounting.releases import ProbabilityVectors
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 THETAS = (-0.7, -0.2, 0.3, 2.0, 17.0)
 TIMES = (0.0, 0.01, 0.4, 3.0, 11.0, 40.0)

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 
 import quaestor as q
-from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.certified_arithmetic import certified_arithmetic
 from quaestor.accounting.filters.moments import log_moment_of
-from quaestor.accounting.loss.finite import FiniteLoss
-from quaestor.accounting.loss.gaussian import GaussianLoss
-from quaestor.accounting.loss.mixture import complex_log_mixture, log_mixture
-from quaestor.accounting.loss.profile import LossProfile
-from quaestor.accounting.loss.two_changes import two_changes
+from quaestor.accounting.loss.engine.loss_profile import LossProfile
+from quaestor.accounting.loss.laws.finite import FiniteLoss
+from quaestor.accounting.loss.laws.gaussian import GaussianLoss
+from quaestor.accounting.loss.laws.mixture import complex_log_mixture, log_mixture
+from quaestor.accounting.loss.laws.two_changes import two_changes
+from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.numerics.certified_arithmetic import certified_arithmetic
 from tests.oracles import losses as oracle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quaestor.accounting.loss.complexes import Complexes, Floats
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
+    from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 NEVER = np.zeros(0)
 

@@ -25,7 +25,7 @@ from tests.vectors.decimals import Side, float_beside
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.curves.profile import Profile
 
 WIDTH = Fraction(1, 1000)
 SLACK = Fraction(1, 10**9)

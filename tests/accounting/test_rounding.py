@@ -10,15 +10,15 @@ import pytest
 from flint import arb
 
 import quaestor as q
-from quaestor.accounting.balls import working_precision
-from quaestor.accounting.chi_square import chi_square_tails
 from quaestor.accounting.filters.moments import log_moment_of
-from quaestor.accounting.loss.bounded_range import BoundedRangeLoss
-from quaestor.accounting.loss.complexes import summed
-from quaestor.accounting.loss.discrete_gaussian import DiscreteGaussianLoss
-from quaestor.accounting.loss.laplace import LaplaceLoss
-from quaestor.accounting.loss.responses import Response
-from quaestor.accounting.loss.sampled_gaussian import SampledGaussianLoss
+from quaestor.accounting.loss.laws.bounded_range import BoundedRangeLoss
+from quaestor.accounting.loss.laws.discrete_gaussian import DiscreteGaussianLoss
+from quaestor.accounting.loss.laws.laplace import LaplaceLoss
+from quaestor.accounting.loss.laws.responses import Response
+from quaestor.accounting.loss.laws.sampled_gaussian import SampledGaussianLoss
+from quaestor.accounting.numerics.balls import working_precision
+from quaestor.accounting.numerics.chi_square import chi_square_tails
+from quaestor.accounting.numerics.complexes import summed
 from quaestor.accounting.theorems import privacy_loss
 
 DIGITS = 60

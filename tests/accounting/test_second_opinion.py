@@ -29,10 +29,10 @@ from quaestor import (
     compose,
 )
 from quaestor.accounting.compose import Composition
+from quaestor.accounting.curves.profile import Profile
+from quaestor.accounting.numerics.gaussian_tails import gaussian_tail, lattice_tail
 from quaestor.accounting.one_release import one_release
-from quaestor.accounting.profile import Profile
 from quaestor.accounting.second_opinion import Corroborated, SecondOpinion
-from quaestor.accounting.tails import gaussian_tail, lattice_tail
 from tests.oracles import pairs
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from flint import arb
 from mpmath import mp, mpf
 
 from quaestor import GaussianDP, GraphSketch, InvalidParameter, MatrixSketch, compose
-from quaestor.accounting import sketching
-from quaestor.accounting.balls import outward, working_precision
-from quaestor.accounting.chi_square import chi_square_tails
+from quaestor.accounting.numerics.balls import outward, working_precision
+from quaestor.accounting.numerics.chi_square import chi_square_tails
+from quaestor.accounting.papers import sketch_sizes as sketching
 from quaestor.accounting.theorems import privacy_loss
 from tests.oracles import sketches as oracle
 

@@ -8,7 +8,7 @@ import pytest
 from mpmath import exp, inf, mpf, nsum, quad
 
 import quaestor as q
-from quaestor.accounting.variance import (
+from quaestor.accounting.papers.least_variance import (
     VarianceRow,
     least_variances,
     paper_variance,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quaestor.cli.yaml_text import yaml_text
 from quaestor.curator.accounts import open_from_catalog
-from quaestor.curator.catalog.reading import read_catalog
+from quaestor.curator.catalog.catalog_file import read_catalog
+from quaestor.curator.reports.yaml_text import yaml_text
 from tests.curator.hospital import write_hospital
 from tests.oracles.yaml import read_yaml
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OPEN = ("account", "open", "trial", "--epsilon", "2", "--delta", "1e-6", "--dataset", "patients")
 QUOTAS = ("--quota", "ann=0.5", "--quota", "bob=2")
 MARK = "TO BE FILLED IN: "
-# the fields of the registry's schema: see quaestor.cli.registry_record
+# the fields of the registry's schema: see quaestor.curator.reports.registry_record
 FIELDS = {
     "basic": "name data_curators description intended_use data_product_type data_product_region "
     "data_product_sector publication_date",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from quaestor import AtMost, PureDP, compose, compose_across
-from quaestor.accounting.digits import rounded_up
+from quaestor.accounting.numerics.digits import rounded_up
 
 if TYPE_CHECKING:
     from pathlib import Path

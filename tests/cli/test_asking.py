@@ -14,7 +14,7 @@ import pytest
 
 from quaestor.curator.accounts import open_from_catalog
 from quaestor.curator.answers.answer import Answer
-from quaestor.curator.catalog.reading import read_catalog
+from quaestor.curator.catalog.catalog_file import read_catalog
 from quaestor.ledger import Ledger
 from tests.curator.hospital import truth_by_ward, write_hospital
 

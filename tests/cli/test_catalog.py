@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from quaestor.cli.catalog import dataset
+from quaestor.cli.commands.catalog import dataset
 from quaestor.curator.catalog import ColumnFacts, Source, read_catalog
-from quaestor.curator.query import Contribution
+from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:
     from tests.cli.running import Run

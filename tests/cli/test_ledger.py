@@ -19,9 +19,9 @@ import pytest
 import typer
 
 from quaestor import PureDP
-from quaestor.cli.account import account
-from quaestor.cli.burning import bar
-from quaestor.cli.ledger import ledger
+from quaestor.cli.commands.account import account
+from quaestor.cli.commands.ledger import ledger
+from quaestor.cli.drawing.account_bars import bar
 from quaestor.ledger import Ledger
 from tests.cli.running import strict_json
 

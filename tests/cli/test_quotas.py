@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from quaestor.curator.accounts import open_from_catalog
-from quaestor.curator.catalog.reading import read_catalog
+from quaestor.curator.catalog.catalog_file import read_catalog
 from tests.curator.hospital import write_hospital
 
 if TYPE_CHECKING:

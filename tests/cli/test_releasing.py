@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from quaestor.accounting.variance import least_variances
+from quaestor.accounting.papers.least_variance import least_variances
 
 if TYPE_CHECKING:
     from pathlib import Path

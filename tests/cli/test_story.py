@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.cli.story import fresh_folder
+from quaestor.cli.demo.story import fresh_folder
 from quaestor.ledger import Ledger
 
 if TYPE_CHECKING:

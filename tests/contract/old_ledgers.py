@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator import Accuracy
-from quaestor.curator.questions import Budget, plan, price
+from quaestor.curator.priced_question import Budget, plan, price
 from tests.fixtures.before_kernel.built import BUILT
 
 if TYPE_CHECKING:
-    from quaestor.curator.builder.builder import Question
+    from quaestor.curator.builder.tables import Question
     from quaestor.curator.catalog.model import Catalog
     from quaestor.ledger import Account, Ledger
 

@@ -15,7 +15,7 @@ import pytest
 
 from quaestor.accounting.releases.codec import release_from_dict
 from quaestor.curator import Curator
-from quaestor.curator.catalog.reading import read_catalog
+from quaestor.curator.catalog.catalog_file import read_catalog
 from quaestor.errors import (
     AccountClosed,
     AccountOverdrawn,

@@ -13,22 +13,22 @@ from typing import Any, get_args
 
 import pytest
 
-from quaestor.accounting.across import NEIGHBOURS
-from quaestor.accounting.across.facts import FACTS
-from quaestor.accounting.across.facts_codec import fact_from_json
 from quaestor.accounting.filters import FILTERS, filter_from_dict
+from quaestor.accounting.membership import NEIGHBOURS
+from quaestor.accounting.membership.facts import FACTS
+from quaestor.accounting.membership.facts_codec import fact_from_json
 from quaestor.accounting.releases import RELEASES
 from quaestor.accounting.releases.codec import release_from_json
-from quaestor.curator import query, wire
 from quaestor.curator.answers.answer import Answer, AnswerColumn
-from quaestor.curator.language import expressions
+from quaestor.curator.language import expressions, query
 from quaestor.curator.language.expressions import Column, Constant, Kind
 from quaestor.curator.language.functions import FUNCTIONS
-from quaestor.curator.planning.planning import FunctionName
-from quaestor.curator.query import Scan
-from quaestor.curator.wire import DRAWN, QUESTIONS, Wire, from_wire, to_wire
+from quaestor.curator.language.query import Scan
+from quaestor.curator.questions import wire
+from quaestor.curator.questions.plan import FunctionName
+from quaestor.curator.questions.wire import DRAWN, QUESTIONS, Wire, from_wire, to_wire
 from quaestor.ledger import AccountDefinition
-from quaestor.ledger.events import COLUMNS, KINDS
+from quaestor.ledger.journal.events import COLUMNS, KINDS
 from tests.contract.old_ledgers import ANSWERED
 
 IN_FINGERPRINTS = {

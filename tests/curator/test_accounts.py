@@ -9,7 +9,7 @@ import pytest
 from quaestor.accounting.releases import Geometric, Laplace
 from quaestor.curator import Curator
 from quaestor.curator.accounts import definition_of, open_from_catalog
-from quaestor.curator.catalog.reading import catalog_from_toml, read_catalog
+from quaestor.curator.catalog.catalog_file import catalog_from_toml, read_catalog
 from quaestor.curator.standing import standings
 from quaestor.errors import AccountExists, InvalidParameter, NotPlanned, UnknownAccount
 from quaestor.ledger import Dashboard, Open, Planned

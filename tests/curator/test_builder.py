@@ -10,7 +10,8 @@ import ibis
 import pytest
 from ibis import _
 
-from quaestor.curator.builder.builder import (
+from quaestor.curator.builder.from_ibis import from_ibis, ibis_table
+from quaestor.curator.builder.tables import (
     Question,
     absolute,
     case,
@@ -38,8 +39,7 @@ from quaestor.curator.builder.builder import (
     variance,
     year,
 )
-from quaestor.curator.builder.from_ibis import from_ibis, ibis_table
-from quaestor.curator.canonical import fingerprint
+from quaestor.curator.questions.canonical import fingerprint
 from quaestor.curator.sql import parse
 from quaestor.errors import RefusedQuery
 from tests.curator.sql.hospital import CATALOG

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.curator import Accuracy, Curator
-from quaestor.curator.builder.builder import col, count, table
+from quaestor.curator.builder.tables import col, count, table
 from quaestor.errors import (
     BudgetExceeded,
     EngineFailed,
@@ -272,7 +272,7 @@ def test_a_defect_after_the_charge_looks_the_same_too(
     def broken(*_arguments: object, **_named: object) -> None:
         raise RuntimeError("Jane Doe")
 
-    monkeypatch.setattr("quaestor.curator.answering.answer_of", broken)
+    monkeypatch.setattr("quaestor.curator.pipeline.answer_of", broken)
     with pytest.raises(EngineFailed) as failure:
         curator.ask(BY_WARD, epsilon=0.1)
     assert failure.value.__context__ is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.across.facts import (
+from quaestor.accounting.membership.facts import (
     All,
     AtMost,
     ExactlyOne,

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from quaestor.accounting.across import compose_across
+from quaestor.accounting.membership import compose_across
 from tests.laws.memberships import NAMES, named, random_case
 from tests.oracles.membership import (
     ROUGH,

@@ -25,7 +25,7 @@ from quaestor import (
     compose,
     compose_across,
 )
-from quaestor.accounting.across.replacement import TwoChanges, with_record_replaced
+from quaestor.accounting.membership.replacement import TwoChanges, with_record_replaced
 from tests.oracles.composition import homogeneous_delta
 from tests.oracles.membership import hockey_stick, twice_changed
 

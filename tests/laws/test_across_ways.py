@@ -31,23 +31,23 @@ from quaestor import (
     compose,
     compose_across,
 )
-from quaestor.accounting.across.comparison import Databases
-from quaestor.accounting.across.envelope import envelope
-from quaestor.accounting.across.facts import All, Fact
-from quaestor.accounting.across.greedy import by_numbers, most_revealing_first
-from quaestor.accounting.across.limits import Forest
-from quaestor.accounting.across.listed import every_membership
-from quaestor.accounting.across.maximum import Maximum
-from quaestor.accounting.across.order import kind_of, kind_outdoes, outdoes, ranked
-from quaestor.accounting.across.parts import by_parts
-from quaestor.accounting.across.question import Found, Question
-from quaestor.accounting.across.rules import resolve
+from quaestor.accounting.curves.worst_of import Maximum
+from quaestor.accounting.membership.comparison import Databases
+from quaestor.accounting.membership.components import by_parts
+from quaestor.accounting.membership.envelope import envelope
+from quaestor.accounting.membership.every_comparison import every_membership
+from quaestor.accounting.membership.facts import All, Fact
+from quaestor.accounting.membership.greedy import by_numbers, most_revealing_first
+from quaestor.accounting.membership.nested_limits import Forest
+from quaestor.accounting.membership.release_order import kind_of, kind_outdoes, outdoes, ranked
+from quaestor.accounting.membership.rules import resolve
+from quaestor.accounting.membership.worst_case import Found, Question
 from quaestor.accounting.releases import ApproxDP
 from tests.laws.memberships import named, random_case
 from tests.oracles.membership import hockey_stick
 
 if TYPE_CHECKING:
-    from quaestor.accounting.bounds import Bounds
+    from quaestor.accounting.numerics.bounds import Bounds
 
 NEIGHBOURS = ("add_remove", "replace", "replace_record")
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf  # type: ignore[import-untyped, unused-ignore]
 
-from quaestor.accounting.adaptive_range import AdaptiveRange
-from quaestor.accounting.adaptive_range.steps import Curve, StepAbove, StepBelow
-from quaestor.accounting.adaptive_range.tables import Above, Below
+from quaestor.accounting.ranges import AdaptiveRange
+from quaestor.accounting.ranges.adaptive_curves import Above, Below
+from quaestor.accounting.ranges.adaptive_step import Curve, StepAbove, StepBelow
 from quaestor.errors import InvalidParameter, TheoremDoesNotApply
 from tests.oracles import adaptive_range as oracle
 

@@ -20,9 +20,9 @@ from quaestor import (
     Release,
     compose,
 )
-from quaestor.accounting.loss.bounded_range import BoundedRangeLoss
-from quaestor.accounting.non_adaptive_range import NonAdaptiveRange
-from quaestor.accounting.range_tests import _bounded, _Place, contenders
+from quaestor.accounting.loss.laws.bounded_range import BoundedRangeLoss
+from quaestor.accounting.ranges.best_tests import _bounded, _Place, contenders
+from quaestor.accounting.ranges.non_adaptive import NonAdaptiveRange
 from quaestor.accounting.theorems import bounded_range as theorems
 from quaestor.accounting.theorems.losses import privacy_loss
 from quaestor.errors import TheoremDoesNotApply
@@ -33,7 +33,7 @@ from tests.vectors.decimals import float_beside
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.curves.profile import Profile
 
 WIDTH = 1e-12
 SMALLEST = 1e-280

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from quaestor import ApproxDP, PureDP, compose
-from quaestor.accounting.black_boxes import BlackBoxes
 from quaestor.accounting.theorems import (
     THEOREMS,
     heterogeneous,
     optimal_heterogeneous,
     privacy_loss,
 )
+from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.errors import TheoremDoesNotApply
 from tests.oracles.composition import brute_force_delta, grouped_delta, subset_delta
 
 if TYPE_CHECKING:
-    from quaestor.accounting.black_box_profile import BlackBoxProfile
+    from quaestor.accounting.theorems.black_box_profile import BlackBoxProfile
 
 Step = tuple[float, float]
 

@@ -35,16 +35,16 @@ from quaestor import (
     hypothesis_bounds,
 )
 from quaestor import hypothesis_bounds as bounds_of
-from quaestor.accounting.across.comparison import Databases
 from quaestor.accounting.hypothesis import _by_counting, _by_coupling, _by_listing, _by_sampling
-from quaestor.accounting.hypothesis.papers import (
+from quaestor.accounting.hypothesis.transport import cheapest
+from quaestor.accounting.membership.comparison import Databases
+from quaestor.accounting.papers.membership_claims import (
     corollary_6,
     corollary_7,
     mixture_formula,
     refine_tuples,
     theorem_3,
 )
-from quaestor.accounting.hypothesis.transport import cheapest
 from tests.laws.memberships import named
 from tests.oracles.membership import Vector, mixture_delta, vectors
 from tests.vectors import load

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from quaestor import Gaussian, PoissonSampled
-from quaestor.accounting.loss.profile import LossProfile
+from quaestor.accounting.loss.engine.loss_profile import LossProfile
 
 REFERENCE = 1e-6  # relative error of the trapezoidal sums below, with 8,000 places
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor import compose_nonadaptive
-from quaestor.accounting.across.facts import AtMost, Exclusive
+from quaestor.accounting.membership.facts import AtMost, Exclusive
 from quaestor.accounting.releases import ApproxDP, BoundedRange, Gaussian, PureDP
 from quaestor.errors import (
     AccountExists,

@@ -17,7 +17,7 @@ import pytest
 from quaestor.accounting.releases import PureDP
 from quaestor.errors import InvalidParameter, LedgerCorrupted, LedgerUnavailable
 from quaestor.ledger import Ledger, backup_ledger, restore_ledger
-from quaestor.ledger.store.tables import TABLES
+from quaestor.ledger.store.row_copies import TABLES
 from tests.ledger.places import around, definition, remaining_epsilon
 from tests.ledger.test_troubles import in_child
 

@@ -24,8 +24,8 @@ from quaestor.errors import (
     UnknownAccount,
 )
 from quaestor.ledger import Charge, Dashboard, Ledger, StoredAnswer
-from quaestor.ledger.store.migrating import downgrade
-from quaestor.ledger.store.opening import open_store
+from quaestor.ledger.store.address import open_store
+from quaestor.ledger.store.upgrade import downgrade
 from tests.ledger.places import around, definition, remaining_epsilon, share
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from quaestor.accounting.releases import PureDP
 from quaestor.errors import LedgerUnavailable
 from quaestor.ledger import Ledger
-from quaestor.ledger.store.file import NETWORK, file_system
+from quaestor.ledger.store.file_identity import NETWORK, file_system
 from tests.ledger.places import around, definition
 
 HALF, STEP = PureDP(epsilon=0.5), PureDP(epsilon=0.0625)
@@ -218,7 +218,7 @@ def test_a_ledger_on_a_network_file_system_is_refused(
 ) -> None:
     mounts = file.parent / "mounts"
     mounts.write_text(f"/dev/vda / ext4 rw 0 0\nserver:/x {file.parent} nfs4 rw 0 0\n")
-    monkeypatch.setattr("quaestor.ledger.store.file._MOUNTS", mounts)
+    monkeypatch.setattr("quaestor.ledger.store.file_identity._MOUNTS", mounts)
     for path in (file, file.parent / "new.db"):
         with pytest.raises(LedgerUnavailable) as error:
             Ledger(path)

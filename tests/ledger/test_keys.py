@@ -19,8 +19,8 @@ from quaestor.errors import (
     LedgerCorrupted,
 )
 from quaestor.ledger import Ledger, backup_ledger, restore_ledger
-from quaestor.ledger.chain import Chain
-from quaestor.ledger.events import event_hash
+from quaestor.ledger.journal.chain import Chain
+from quaestor.ledger.journal.events import event_hash
 from tests.ledger.places import definition, remaining_epsilon
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quaestor.accounting.across.facts import AtMost, Exclusive, Fact
+from quaestor.accounting.membership.facts import AtMost, Exclusive, Fact
 from quaestor.accounting.releases import ApproxDP, PureDP, Release
 from quaestor.errors import AccountClosed, BudgetExceeded, NotPlanned
 from quaestor.ledger import Ledger, Open, Planned

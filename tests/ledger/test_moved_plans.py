@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from mpmath import mp, mpf  # type: ignore[import-untyped, unused-ignore]
 
-from quaestor.accounting.across.facts import AtMost, ExactlyOne, Implies, Vectors
 from quaestor.accounting.compose import compose
+from quaestor.accounting.membership.facts import AtMost, ExactlyOne, Implies, Vectors
 from quaestor.accounting.releases import (
     DensityPair,
     Gaussian,
@@ -31,7 +31,7 @@ from tests.contract.test_stored_names import IN_RELEASES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from quaestor.accounting.across.facts import Fact
+    from quaestor.accounting.membership.facts import Fact
 
 DIGITS = 50
 Law = tuple[mpf, ...]

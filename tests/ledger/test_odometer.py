@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaestor.accounting.across.facts import AtMost, Exclusive, Fact
 from quaestor.accounting.filters.many_moments import log_moments_of
 from quaestor.accounting.filters.moments import log_moment_of
+from quaestor.accounting.membership.facts import AtMost, Exclusive, Fact
 from quaestor.accounting.releases import (
     ApproxDP,
     BoundedRange,
@@ -125,7 +125,7 @@ def test_an_odometer_that_was_read_before_says_what_a_new_one_says(
 def test_an_odometer_notices_a_long_absence(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quaestor.ledger.charge_counts._LONGEST_TAIL", 3)
+    monkeypatch.setattr("quaestor.ledger.journal.charge_counts._LONGEST_TAIL", 3)
     account = ledger.open_account(definition(epsilon=100.0))
     assert account.odometer(delta=1e-6).epsilon == 0.0
     for _ in range(8):

@@ -17,8 +17,8 @@ import pytest
 from quaestor.accounting.releases import PureDP
 from quaestor.errors import InvalidParameter, LedgerUnavailable, UnknownAccount
 from quaestor.ledger import Ledger
-from quaestor.ledger.store.migrating import downgrade
-from quaestor.ledger.store.opening import REVISIONS, open_store
+from quaestor.ledger.store.address import REVISIONS, open_store
+from quaestor.ledger.store.upgrade import downgrade
 from quaestor.ledger.theory import PRICING
 from tests.ledger.places import around, definition, remaining_epsilon
 
@@ -31,9 +31,9 @@ QUARTER = PureDP(epsilon=0.25)
 def test_every_revision_is_known_to_the_quick_check() -> None:
     from alembic.script import ScriptDirectory
 
-    import quaestor.ledger.migrations
+    import quaestor.ledger.store.migrations
 
-    folder = Path(quaestor.ledger.migrations.__file__).parent
+    folder = Path(quaestor.ledger.store.migrations.__file__).parent
     scripts = ScriptDirectory(str(folder))
     assert tuple(s.revision for s in reversed(list(scripts.walk_revisions()))) == REVISIONS
 
@@ -113,7 +113,7 @@ def test_a_ledger_that_was_priced_by_older_costs_verifies(
     with Ledger(location) as ledger:
         account = ledger.open_account(definition())
         account.reserve(QUARTER)
-        monkeypatch.setattr("quaestor.ledger.verify.PRICING", PRICING + 1)
+        monkeypatch.setattr("quaestor.ledger.journal.verification.PRICING", PRICING + 1)
         assert account.verify().entries == 1
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from quaestor.accounting.across.facts import Exclusive
+from quaestor.accounting.membership.facts import Exclusive
 from quaestor.accounting.releases import ApproxDP, PureDP
 from quaestor.errors import BudgetExceeded, LedgerCorrupted
 from quaestor.ledger import AccountDefinition, Ledger
-from quaestor.ledger.events import event_hash
+from quaestor.ledger.journal.events import event_hash
 from tests.ledger.places import around, definition, share
 
 TABLES = {

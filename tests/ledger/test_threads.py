@@ -17,8 +17,8 @@ import pytest
 from quaestor.accounting.releases import PureDP
 from quaestor.errors import AccountClosed, BudgetExceeded, LedgerUnavailable
 from quaestor.ledger import Ledger
-from quaestor.ledger.journal import Journal, _perform
-from quaestor.ledger.store.writer import Job
+from quaestor.ledger.journal.appender import Journal, _perform
+from quaestor.ledger.store.group_commit import Job
 from tests.ledger.places import around, definition, remaining_epsilon, share, spent
 
 if TYPE_CHECKING:

@@ -26,10 +26,10 @@ from quaestor.errors import (
     QuaestorError,
 )
 from quaestor.ledger import Ledger, clock
-from quaestor.ledger.chain import Chain
-from quaestor.ledger.events import COLUMNS, event_hash
+from quaestor.ledger.journal.chain import Chain
+from quaestor.ledger.journal.events import COLUMNS, event_hash
 from quaestor.ledger.store import base
-from quaestor.ledger.store.trouble import SENTENCES, postgres_trouble
+from quaestor.ledger.store.driver_errors import SENTENCES, postgres_trouble
 from tests.ledger.places import around, definition, remaining_epsilon
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ def test_a_clock_that_went_wrong_is_accepted_with_a_reason_and_verifies(
     with Ledger(location) as ledger:
         ledger.open_account(definition()).reserve(SMALL)
     years_ahead(location)
-    monkeypatch.setattr("quaestor.ledger.store.seen._HEADS", {})  # as in another process
+    monkeypatch.setattr("quaestor.ledger.store.seen_heads._HEADS", {})  # as in another process
     with Ledger(location) as ledger:
         account = ledger.account("trial")
         with pytest.raises(ClockWentBack, match="quaestor ledger clock"):

@@ -115,7 +115,7 @@ def test_the_stated_times_are_those_of_the_guide() -> None:
 _HOLDER = """
 import os, signal, sys
 from quaestor.ledger import Ledger
-from quaestor.ledger.journal import Journal
+from quaestor.ledger.journal.appender import Journal
 from quaestor.ledger.store import postgres
 
 postgres.WAIT = float(sys.argv[2])

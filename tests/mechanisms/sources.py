@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.mechanisms import randomness
+from quaestor.mechanisms.samplers import randomness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,9 +14,9 @@ import pytest
 from flint import arb
 from mpmath import exp, floor, mp, mpf, nsum
 
-from quaestor.mechanisms import noise, randomness
-from quaestor.mechanisms.inversion import Inversion, exactly, happens
-from quaestor.mechanisms.randomized_response import _Honesty
+from quaestor.mechanisms.kinds.randomized_response import _Honesty
+from quaestor.mechanisms.samplers import noise, randomness
+from quaestor.mechanisms.samplers.inversion import Inversion, exactly, happens
 from tests.mechanisms.sources import Counted, Scripted, as_halves, as_words, install
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from mpmath import exp, mpf
 
-from quaestor.mechanisms import noise
-from quaestor.mechanisms.noise import floored_laplace_noise, gaussian_noise, laplace_noise
+from quaestor.mechanisms.samplers import noise
+from quaestor.mechanisms.samplers.noise import floored_laplace_noise, gaussian_noise, laplace_noise
 from tests.mechanisms.laws import chi_square, discrete_gaussian, discrete_laplace, floored_laplace
 from tests.mechanisms.sources import Counted, install, seed
 from tests.mechanisms.test_inversion import script

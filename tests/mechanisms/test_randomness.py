@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from quaestor import mechanisms
-from quaestor.mechanisms import randomness
+from quaestor.mechanisms.samplers import randomness
 from tests.mechanisms.laws import p_value
 from tests.mechanisms.sources import Scripted, as_words, install, seed
 

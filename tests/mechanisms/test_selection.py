@@ -22,8 +22,8 @@ from quaestor.mechanisms import (
     report_noisy_max,
     top_k,
 )
-from quaestor.mechanisms.choice import _Candidates, choose, flip
-from quaestor.mechanisms.inversion import exactly
+from quaestor.mechanisms.samplers.choice import _Candidates, choose, flip
+from quaestor.mechanisms.samplers.inversion import exactly
 from tests.mechanisms.laws import chi_square, discrete_laplace, normalised
 from tests.mechanisms.sources import seed
 from tests.mechanisms.test_inversion import script

@@ -15,8 +15,8 @@ from sklearn import datasets
 import quaestor as q
 from quaestor import InvalidParameter
 from quaestor.mechanisms import GraphSketch, MatrixSketch
-from quaestor.mechanisms.normals import standard_normals
-from quaestor.mechanisms.sketch import grid_of
+from quaestor.mechanisms.kinds.sketch import grid_of
+from quaestor.mechanisms.samplers.normals import standard_normals
 from tests.mechanisms.laws import chi_square
 from tests.mechanisms.sources import Counted, Scripted, as_words, install, seed
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.bounds import Bounds
 from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases import Release, Repeated
 from quaestor.accounting.releases.base import LARGEST_COUNT, check_real
 from quaestor.errors import InvalidExpression, InvalidParameter, TargetOutOfReach

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.black_boxes import BlackBoxes
 from quaestor.accounting.explain import Explanation, explain
 from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
 from quaestor.accounting.releases.base import check_real
@@ -20,6 +19,7 @@ from quaestor.accounting.theorems import (
     optimal_homogeneous,
     privacy_loss,
 )
+from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.accounting.theorems.bounded_range import has_range
 from quaestor.accounting.theorems.gaussian import GaussianProfile, is_gaussian
 from quaestor.accounting.tradeoff import Tradeoff
@@ -28,8 +28,8 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from quaestor.accounting.bounds import Bounds
-    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.curves.profile import Profile
+    from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.theorems.losses import WorstDirection
 
 __all__ = ["Composition", "compose", "compose_nonadaptive"]

@@ -17,8 +17,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb
 
-from quaestor.accounting.balls import ONE, ZERO, between, outward, rational, working_precision
-from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.numerics.balls import (
+    ONE,
+    ZERO,
+    between,
+    outward,
+    rational,
+    working_precision,
+)
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases import (
     ApproxDP,
     BoundedRange,

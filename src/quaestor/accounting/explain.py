@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quaestor.accounting.digits import rounded_up
+from quaestor.accounting.numerics.digits import rounded_up
 from quaestor.accounting.theorems import THEOREMS
 from quaestor.accounting.theorems.bounded_range import has_range
 from quaestor.errors import TheoremDoesNotApply
@@ -14,8 +14,8 @@ from quaestor.errors import TheoremDoesNotApply
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from quaestor.accounting.bounds import Bounds
-    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.curves.profile import Profile
+    from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.releases import Release
 
 __all__ = ["Explanation", "ExplanationRow", "explain"]

@@ -15,6 +15,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from quaestor.accounting.numerics.gaussian_tails import gaussian_tail, lattice_tail
 from quaestor.accounting.releases import (
     ApproxDP,
     BoundedRange,
@@ -33,7 +34,6 @@ from quaestor.accounting.releases import (
     Staircase,
     ZeroConcentratedDP,
 )
-from quaestor.accounting.tails import gaussian_tail, lattice_tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable

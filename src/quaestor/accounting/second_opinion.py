@@ -21,18 +21,18 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from quaestor.accounting.bounds import Bounds
 from quaestor.accounting.curve_end import CurveEnd
+from quaestor.accounting.curves.profile import Profile, WorldPair
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.one_release import OneRelease, gaussian_curve, one_release
-from quaestor.accounting.profile import Profile, WorldPair
 from quaestor.accounting.releases import Repeated
 from quaestor.errors import InconsistentAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from quaestor.accounting.black_boxes import BlackBoxes
     from quaestor.accounting.releases import Release
+    from quaestor.accounting.theorems.black_boxes import BlackBoxes
 
 __all__ = ["BlackBoxOpinion", "Corroborated", "SecondOpinion"]
 

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flint import arb
 
-from quaestor.accounting.balls import ball_of, outward, working_precision
-from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.profile import WorldPair
+from quaestor.accounting.curves.profile import WorldPair
+from quaestor.accounting.numerics.balls import ball_of, outward, working_precision
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases.base import check_real
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.curves.profile import Profile
 
 __all__ = ["Tradeoff", "Vertex"]
 

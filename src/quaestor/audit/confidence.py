@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.balls import outward, working_precision
-from quaestor.accounting.binomial import lower_tail
+from quaestor.accounting.numerics.balls import outward, working_precision
+from quaestor.accounting.numerics.binomial import lower_tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable

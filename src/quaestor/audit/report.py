@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from quaestor.accounting.digits import rounded_down, rounded_up
+from quaestor.accounting.numerics.digits import rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from quaestor.audit.claims import Claim

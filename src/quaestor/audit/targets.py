@@ -11,7 +11,7 @@ import numpy as np
 
 from quaestor.errors import InvalidParameter
 from quaestor.mechanisms.base import Mechanism, RealNoise, WholeNoise
-from quaestor.mechanisms.randomized_response import RandomizedResponse
+from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,21 +14,21 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import quaestor
-from quaestor.cli import (
+from quaestor.cli.commands import (
     account,
     account_report,
-    accounting,
     across,
-    asking,
     audit,
-    backup,
-    balance,
     catalog,
     demo,
     region,
     release,
     variance,
 )
+from quaestor.cli.commands import account_history as balance
+from quaestor.cli.commands import composition as accounting
+from quaestor.cli.commands import operations as backup
+from quaestor.cli.commands import query as asking
 from quaestor.errors import BudgetExceeded, InvalidParameter, QuaestorError
 
 __all__ = ["app", "main"]

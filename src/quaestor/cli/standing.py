@@ -58,7 +58,7 @@ class Burn:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        from quaestor.ledger.amounts import above
+        from quaestor.ledger.totals.amounts import above
 
         fits = [{"release": release, "left": left} for release, left in self.fits]
         return {
@@ -199,7 +199,7 @@ def _lines(account: Account, dataset: str, analyst: str | None) -> list[MeterLin
 def _kinds(account: Account, recent: Sequence[tuple[Release, ...]]) -> tuple[Release, ...]:
     """What people will want to ask next: what was expected, or else what was charged last."""
     from quaestor.ledger import Open
-    from quaestor.ledger.policies import counted
+    from quaestor.ledger.policies.kinds import counted
 
     policy = account.definition.policy
     if not isinstance(policy, Open):

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer
-    from quaestor.curator.curator import Curator
     from quaestor.curator.preview import Preview
     from quaestor.curator.pricing.accuracy import Accuracy
+    from quaestor.curator.session import Curator
 
 __all__ = ["Accuracy", "Answer", "Curator", "Preview"]
 
 _HOMES = {
     "Accuracy": "quaestor.curator.pricing.accuracy",
     "Answer": "quaestor.curator.answers.answer",
-    "Curator": "quaestor.curator.curator",
+    "Curator": "quaestor.curator.session",
     "Preview": "quaestor.curator.preview",
 }
 

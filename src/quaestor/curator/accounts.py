@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
-from quaestor.curator.questions import Budget, plan, price
+from quaestor.curator.priced_question import Budget, plan, price
 from quaestor.errors import InvalidParameter
 from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Open, Planned, Quota
 
 if TYPE_CHECKING:
-    from quaestor.accounting.across.facts import Fact
+    from quaestor.accounting.membership.facts import Fact
     from quaestor.accounting.releases import Release
     from quaestor.curator.catalog.model import AccountPlan, Catalog
 

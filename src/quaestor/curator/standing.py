@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from quaestor.ledger.amounts import below
-from quaestor.ledger.policies import Open
+from quaestor.ledger.policies.kinds import Open
+from quaestor.ledger.totals.amounts import below
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

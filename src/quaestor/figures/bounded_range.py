@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.curves.profile import Profile
     from quaestor.accounting.releases import Release
 
 __all__ = ["draw_ranges"]

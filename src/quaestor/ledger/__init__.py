@@ -16,19 +16,19 @@ A charge is durable before anything runs, and what does not fit is refused.
 from __future__ import annotations
 
 from quaestor.ledger.account import Account, StoredAnswer
+from quaestor.ledger.accounts import Ledger
 from quaestor.ledger.backup import backup_ledger, restore_ledger
 from quaestor.ledger.balance_history import BalanceHistory, BalancePoint, thinned
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.definition import AccountDefinition, Quota, Share
-from quaestor.ledger.entries import Entry
-from quaestor.ledger.ledger import Ledger
+from quaestor.ledger.journal.entries import Entry
+from quaestor.ledger.journal.verification import Verification
 from quaestor.ledger.odometer import OdometerReading
-from quaestor.ledger.pending import Pending
 from quaestor.ledger.plan_check import planned_epsilon
-from quaestor.ledger.policies import Dashboard, Open, Planned
+from quaestor.ledger.policies.kinds import Dashboard, Open, Planned
 from quaestor.ledger.price import Balance, Price, Reading
-from quaestor.ledger.texts import query_digest
-from quaestor.ledger.verify import Verification
+from quaestor.ledger.stored_text import query_digest
+from quaestor.ledger.unsettled import Pending
 
 __all__ = [
     "Account",

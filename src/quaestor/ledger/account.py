@@ -12,24 +12,24 @@ from quaestor.errors import (
     InvalidParameter,
     LedgerCorrupted,
 )
-from quaestor.ledger import texts
+from quaestor.ledger import stored_text as texts
+from quaestor.ledger.account_arithmetic import Book
 from quaestor.ledger.balance_columns import Change, balance_history
-from quaestor.ledger.book import Book
 from quaestor.ledger.charge import Charge
-from quaestor.ledger.charge_counts import ChargeCounts
-from quaestor.ledger.claiming import PATIENCE, claim, original
-from quaestor.ledger.entries import read_entries
-from quaestor.ledger.events import opened_by
+from quaestor.ledger.charge_transaction import Till
 from quaestor.ledger.jobs import Keyed
+from quaestor.ledger.journal.charge_counts import ChargeCounts
+from quaestor.ledger.journal.entries import read_entries
+from quaestor.ledger.journal.events import opened_by
+from quaestor.ledger.journal.verification import verify_account
 from quaestor.ledger.odometer import KnownCosts, read_odometer
 from quaestor.ledger.plan_check import plan_problem
-from quaestor.ledger.policies import Dashboard, Open
+from quaestor.ledger.policies.kinds import Dashboard, Open
 from quaestor.ledger.promise import promise_of
 from quaestor.ledger.request import checked_request
-from quaestor.ledger.store import sql
+from quaestor.ledger.single_answer import PATIENCE, claim, original
+from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
-from quaestor.ledger.till import Till
-from quaestor.ledger.verify import verify_account
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.ledger.balance_history import BalanceHistory
     from quaestor.ledger.definition import AccountDefinition
-    from quaestor.ledger.entries import Entry
-    from quaestor.ledger.journal import State
+    from quaestor.ledger.journal.appender import State
+    from quaestor.ledger.journal.entries import Entry
+    from quaestor.ledger.journal.verification import Verification
     from quaestor.ledger.odometer import OdometerReading
     from quaestor.ledger.price import Balance, Price
     from quaestor.ledger.request import Request
     from quaestor.ledger.store.base import Store
-    from quaestor.ledger.verify import Verification
 
 __all__ = ["Account", "StoredAnswer"]
 

@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quaestor.errors import InvalidParameter
-from quaestor.ledger import texts
+from quaestor.ledger import stored_text as texts
+from quaestor.ledger.accounts import Ledger
 from quaestor.ledger.jobs import undrawn
-from quaestor.ledger.journal import Journal
-from quaestor.ledger.ledger import Ledger
-from quaestor.ledger.store import sql
-from quaestor.ledger.store.opening import open_store
-from quaestor.ledger.store.tables import back_up, put_back
-from quaestor.ledger.store.trouble import unavailable
+from quaestor.ledger.journal.appender import Journal
+from quaestor.ledger.store import statements as sql
+from quaestor.ledger.store.address import open_store
+from quaestor.ledger.store.driver_errors import unavailable
+from quaestor.ledger.store.row_copies import back_up, put_back
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from quaestor.ledger.journal.verification import Verification
     from quaestor.ledger.store.base import Session
-    from quaestor.ledger.verify import Verification
 
 __all__ = ["backup_ledger", "restore_ledger"]
 

@@ -6,14 +6,14 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from quaestor.ledger.account_arithmetic import EVERYBODY
 from quaestor.ledger.balance_history import BalanceHistory, BalancePoint
-from quaestor.ledger.book import EVERYBODY
-from quaestor.ledger.events import releases_from_text
 from quaestor.ledger.filter_limit import FilterLimit
+from quaestor.ledger.journal.events import releases_from_text
 from quaestor.ledger.odometer import KnownCosts, PricedLists
 from quaestor.ledger.request import Request
-from quaestor.ledger.running_totals import Column
 from quaestor.ledger.theory import heaviest, odometer
+from quaestor.ledger.totals.running_totals import Column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.filters import Odometer
     from quaestor.accounting.filters.meter import Meter
-    from quaestor.ledger.book import Book
+    from quaestor.ledger.account_arithmetic import Book
     from quaestor.ledger.limits import Limit
 
 __all__ = ["Change", "balance_history"]

@@ -6,14 +6,14 @@ import os
 from typing import TYPE_CHECKING, Self
 
 from quaestor.errors import ChargeSettled, QuaestorError
-from quaestor.ledger.keeping import Keeper
+from quaestor.ledger.charge_lease import Keeper
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from quaestor.ledger.charge_transaction import Till
     from quaestor.ledger.jobs import JobState
     from quaestor.ledger.request import Request
-    from quaestor.ledger.till import Till
 
 __all__ = ["Charge"]
 

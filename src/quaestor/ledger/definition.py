@@ -6,14 +6,14 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from quaestor.accounting.across import NEIGHBOURS
-from quaestor.accounting.across.facts import All, Fact
-from quaestor.accounting.across.facts_codec import fact_from_dict
-from quaestor.accounting.across.rules import resolve
+from quaestor.accounting.membership import NEIGHBOURS
+from quaestor.accounting.membership.facts import All, Fact
+from quaestor.accounting.membership.facts_codec import fact_from_dict
+from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.releases.base import LARGEST_EPSILON, check_real
 from quaestor.errors import InvalidParameter
-from quaestor.ledger import texts
-from quaestor.ledger.policies import Dashboard, Open, Planned, Policy, policy_from_dict
+from quaestor.ledger import stored_text as texts
+from quaestor.ledger.policies.kinds import Dashboard, Open, Planned, Policy, policy_from_dict
 from quaestor.ledger.theory import best_filter, filter_from_dict
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from quaestor.ledger.amounts import added, shown_above, shown_below
 from quaestor.ledger.limits import Limit
 from quaestor.ledger.price import Balance, Reading
 from quaestor.ledger.theory import cost, heaviest, realised_cost
+from quaestor.ledger.totals.amounts import added, shown_above, shown_below
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from quaestor.accounting.filters.base import Filter
     from quaestor.accounting.filters.meter import Meter
     from quaestor.accounting.releases import Release
-    from quaestor.ledger.amounts import Totals
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.request import Request
+    from quaestor.ledger.totals.amounts import Totals
 
 __all__ = ["MANY", "FilterLimit"]
 

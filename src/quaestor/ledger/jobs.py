@@ -4,8 +4,8 @@ One charge covers at most one draw of noise, whatever crashes, pauses or races t
 
 * Noise is drawn only after :meth:`Charge.drawing` has returned. It appends the event ``drawing`` to
   the account's chain, durably, in a transaction under the account's lock. The event can be there
-  once for each entry (a unique index, and :class:`~quaestor.ledger.chain.Chain`), so of all who
-  hold the same charge one alone passes.
+  once for each entry (a unique index, and :class:`~quaestor.ledger.journal.chain.Chain`), so of all
+  who hold the same charge one alone passes.
 * That transaction also demands the current attempt. A process that was stopped, and wakes up after
   somebody else has taken its charge over, has an older one: it passes neither there nor at
   :meth:`Charge.release`, and what it has computed is thrown away before any noise.
@@ -27,12 +27,13 @@ import platform
 from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.errors import KeyReused
-from quaestor.ledger import clock, texts
-from quaestor.ledger.events import releases_to_text
-from quaestor.ledger.store import sql
+from quaestor.ledger import clock
+from quaestor.ledger import stored_text as texts
+from quaestor.ledger.journal.events import releases_to_text
+from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
-    from quaestor.ledger.journal import Journal
+    from quaestor.ledger.journal.appender import Journal
     from quaestor.ledger.request import Request
     from quaestor.ledger.store.base import Session
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quaestor.ledger.amounts import Totals
     from quaestor.ledger.price import Balance, Reading
     from quaestor.ledger.request import Request
+    from quaestor.ledger.totals.amounts import Totals
 
 __all__ = ["Limit"]
 

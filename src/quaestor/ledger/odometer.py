@@ -8,9 +8,9 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.releases import Repeated
-from quaestor.ledger.amounts import ExactSum
 from quaestor.ledger.fitness import misfit
 from quaestor.ledger.theory import heaviest, odometer, realised_cost, with_record_replaced
+from quaestor.ledger.totals.amounts import ExactSum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

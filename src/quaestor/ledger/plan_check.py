@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
-from quaestor.accounting.across import compose_across
 from quaestor.accounting.compose import compose, compose_nonadaptive
+from quaestor.accounting.membership import compose_across
 from quaestor.accounting.releases import Repeated
 from quaestor.errors import InvalidParameter, QuaestorError, TargetOutOfReach
 from quaestor.ledger.definition import AccountDefinition
 from quaestor.ledger.fitness import refuse_misfits, refuse_mixed_directions
-from quaestor.ledger.policies import Dashboard, Open
+from quaestor.ledger.policies.kinds import Dashboard, Open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

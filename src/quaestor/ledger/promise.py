@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.across.heaviest import untouched
-from quaestor.ledger.policies import Dashboard, Open
+from quaestor.accounting.membership.heaviest import untouched
+from quaestor.ledger.policies.kinds import Dashboard, Open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

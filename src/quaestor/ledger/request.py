@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from quaestor.errors import InvalidParameter
-from quaestor.ledger import texts
+from quaestor.ledger import stored_text as texts
 from quaestor.ledger.fitness import refuse_misfits
-from quaestor.ledger.policies import checked_releases
+from quaestor.ledger.policies.kinds import checked_releases
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release

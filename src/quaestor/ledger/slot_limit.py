@@ -6,18 +6,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.errors import NotPlanned
-from quaestor.ledger.amounts import added
 from quaestor.ledger.limits import Limit
-from quaestor.ledger.policies import Planned, counted
+from quaestor.ledger.policies.kinds import Planned, counted
 from quaestor.ledger.price import Balance, Reading
+from quaestor.ledger.totals.amounts import added
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quaestor.ledger.amounts import Totals
     from quaestor.ledger.definition import AccountDefinition
-    from quaestor.ledger.policies import Dashboard
+    from quaestor.ledger.policies.kinds import Dashboard
     from quaestor.ledger.request import Request
+    from quaestor.ledger.totals.amounts import Totals
 
 __all__ = ["SlotLimit"]
 

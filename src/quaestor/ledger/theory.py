@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.across import heaviest as across
-from quaestor.accounting.across.replacement import with_record_replaced
 from quaestor.accounting.filters import (
     Odometer,
     best_filter,
@@ -15,13 +13,15 @@ from quaestor.accounting.filters import (
 )
 from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter
 from quaestor.accounting.filters.moments import MomentMeter
+from quaestor.accounting.membership import heaviest as across
+from quaestor.accounting.membership.replacement import with_record_replaced
 from quaestor.ledger.fitness import misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from quaestor.accounting.across.facts import Fact
     from quaestor.accounting.filters import Meter
+    from quaestor.accounting.membership.facts import Fact
     from quaestor.accounting.releases import Release
 
 __all__ = [
@@ -91,7 +91,7 @@ def heaviest(
     """The most that two compared worlds can differ by: the sum of weights where they differ.
 
     With the weights of two changes, a replaced record asks the same question as an added person:
-    see :mod:`quaestor.accounting.across.heaviest`.
+    see :mod:`quaestor.accounting.membership.heaviest`.
     """
     if membership is None:
         return sum(weights.values(), Fraction(0))

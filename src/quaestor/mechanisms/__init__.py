@@ -14,25 +14,25 @@ from __future__ import annotations
 
 from quaestor.mechanisms.base import Mechanism
 from quaestor.mechanisms.columns import Figure, release_count, release_mean, release_sum
-from quaestor.mechanisms.counted_quantile import CountedQuantile
 from quaestor.mechanisms.described import mechanism_for
-from quaestor.mechanisms.exponential import (
+from quaestor.mechanisms.kinds.counted_quantile import CountedQuantile
+from quaestor.mechanisms.kinds.exponential import (
     ExponentialMechanism,
     NoisyMax,
     TopK,
     report_noisy_max,
     top_k,
 )
-from quaestor.mechanisms.gaussian import DiscreteGaussian, Gaussian
-from quaestor.mechanisms.geometric import Geometric
-from quaestor.mechanisms.graph_sketch import GraphSketch, SketchedGraph
-from quaestor.mechanisms.laplace import Laplace
-from quaestor.mechanisms.matrix_sketch import MatrixSketch, SketchedMatrix
-from quaestor.mechanisms.partitions import PartitionSelection
-from quaestor.mechanisms.quantile import Quantile, quantile
-from quaestor.mechanisms.randomized_response import RandomizedResponse
-from quaestor.mechanisms.sketch import SketchAnswer
-from quaestor.mechanisms.staircase import Staircase
+from quaestor.mechanisms.kinds.gaussian import DiscreteGaussian, Gaussian
+from quaestor.mechanisms.kinds.geometric import Geometric
+from quaestor.mechanisms.kinds.graph_sketch import GraphSketch, SketchedGraph
+from quaestor.mechanisms.kinds.laplace import Laplace
+from quaestor.mechanisms.kinds.matrix_sketch import MatrixSketch, SketchedMatrix
+from quaestor.mechanisms.kinds.partitions import PartitionSelection
+from quaestor.mechanisms.kinds.quantile import Quantile, quantile
+from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
+from quaestor.mechanisms.kinds.sketch import SketchAnswer
+from quaestor.mechanisms.kinds.staircase import Staircase
 
 __all__ = [
     "CountedQuantile",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases.base import check_count
 from quaestor.errors import InvalidParameter
 from quaestor.mechanisms.grid import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from quaestor.accounting.releases import Release
-    from quaestor.mechanisms.noise import Noise
+    from quaestor.mechanisms.samplers.noise import Noise
 
 __all__ = ["Mechanism", "RealNoise", "WholeNoise", "check_coordinates"]
 

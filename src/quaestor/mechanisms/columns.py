@@ -15,16 +15,16 @@ import numpy as np
 
 from quaestor.accounting.releases.base import check_real
 from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.gaussian import DiscreteGaussian, Gaussian
-from quaestor.mechanisms.geometric import Geometric
 from quaestor.mechanisms.grid import on_grid, steps_across, values_on_grid
-from quaestor.mechanisms.laplace import Laplace
-from quaestor.mechanisms.staircase import Staircase
+from quaestor.mechanisms.kinds.gaussian import DiscreteGaussian, Gaussian
+from quaestor.mechanisms.kinds.geometric import Geometric
+from quaestor.mechanisms.kinds.laplace import Laplace
+from quaestor.mechanisms.kinds.staircase import Staircase
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from quaestor.accounting.bounds import Bounds
+    from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.releases import Release
 
 __all__ = ["Additive", "Figure", "release_count", "release_mean", "release_sum"]

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting import releases
 from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.gaussian import DiscreteGaussian, Gaussian
-from quaestor.mechanisms.geometric import Geometric
-from quaestor.mechanisms.laplace import Laplace
-from quaestor.mechanisms.randomized_response import RandomizedResponse
-from quaestor.mechanisms.staircase import Staircase
+from quaestor.mechanisms.kinds.gaussian import DiscreteGaussian, Gaussian
+from quaestor.mechanisms.kinds.geometric import Geometric
+from quaestor.mechanisms.kinds.laplace import Laplace
+from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
+from quaestor.mechanisms.kinds.staircase import Staircase
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release

@@ -10,7 +10,7 @@ from quaestor.accounting import releases
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
-    from quaestor.mechanisms.geometric import Geometric
+    from quaestor.mechanisms.kinds.geometric import Geometric
 
 __all__ = ["geometric_loss", "laplace_above"]
 

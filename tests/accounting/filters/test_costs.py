@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 from mpmath import mp, mpf  # type: ignore[import-untyped, unused-ignore]
 
-from quaestor.accounting.across.replacement import TwoChanges
 from quaestor.accounting.filters import DeltaMeter, EpsilonMeter, MomentMeter, RangeMeter
 from quaestor.accounting.filters.concentrated import rho_of
 from quaestor.accounting.filters.gaussian import squared_mu_of
 from quaestor.accounting.filters.moments import log_moment_of
 from quaestor.accounting.filters.pure import Loss, pure_loss
+from quaestor.accounting.membership.replacement import TwoChanges
 from quaestor.accounting.releases import (
     ApproxDP,
     BoundedRange,

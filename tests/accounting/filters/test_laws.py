@@ -233,7 +233,7 @@ def test_the_best_filter_goes_at_least_as_far_as_any_other() -> None:
 
 
 def test_the_best_filter_is_the_same_every_time() -> None:
-    from quaestor.accounting.filters import best
+    from quaestor.accounting.filters import filter_choice as best
 
     found = best_filter(epsilon=1.0, delta=1e-6, expected=WEAK)
     best._best.cache_clear()

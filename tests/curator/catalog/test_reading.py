@@ -22,7 +22,7 @@ from quaestor.curator.catalog import (
     find_catalog,
     read_catalog,
 )
-from quaestor.curator.query import Contribution
+from quaestor.curator.language.query import Contribution
 from tests.curator.catalog.examples import VISITS, documented, with_column
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from quaestor.curator.catalog import (
     write_starter,
 )
 from quaestor.curator.catalog.names import RESERVED
-from quaestor.curator.query import Contribution
+from quaestor.curator.language.query import Contribution
 from tests.curator.catalog.examples import VISITS, documented
 
 if TYPE_CHECKING:

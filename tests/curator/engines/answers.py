@@ -12,7 +12,7 @@ from quaestor.curator.kernel.measurement import Measurement
 from quaestor.curator.kernel.measures import Units
 from quaestor.curator.kernel.relations import Relations
 from quaestor.curator.kernel.statement import statements_of
-from quaestor.curator.pricing.measuring import cells_of
+from quaestor.curator.pricing.measures_needed import cells_of
 from quaestor.mechanisms import Geometric, PartitionSelection
 from tests.curator.engines import oracle
 from tests.curator.engines.data import CATALOG
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from quaestor.curator.engines import Engine
     from quaestor.curator.kernel.figures import Exact
     from quaestor.curator.kernel.measures import Measure
-    from quaestor.curator.query import Query
+    from quaestor.curator.language.query import Query
 
 __all__ = ["Answer", "answer", "in_order", "measured", "measurement_of", "statements", "wanted"]
 

@@ -9,9 +9,9 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator import query as q
 from quaestor.curator.kernel import measures as m
 from quaestor.curator.language import expressions as e
+from quaestor.curator.language import query as q
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

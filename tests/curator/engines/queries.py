@@ -21,7 +21,7 @@ from quaestor.curator.language.expressions import (
     Member,
     Not,
 )
-from quaestor.curator.query import (
+from quaestor.curator.language.query import (
     Contribution,
     Filtered,
     Join,

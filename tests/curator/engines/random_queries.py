@@ -20,7 +20,7 @@ from quaestor.curator.language.expressions import (
     Member,
     Not,
 )
-from quaestor.curator.query import Contribution, Filtered, Key, Projected, Query, Scan
+from quaestor.curator.language.query import Contribution, Filtered, Key, Projected, Query, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

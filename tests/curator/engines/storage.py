@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
-from quaestor.curator.query import Contribution
+from quaestor.curator.language.query import Contribution
 from quaestor.errors import EngineFailed, QuaestorError
 from tests.curator.door import priced, seen
 

@@ -21,7 +21,7 @@ from quaestor.curator.language.expressions import (
     Constant,
     Keyed,
 )
-from quaestor.curator.query import Filtered, Join, Projected, Relation, Scan
+from quaestor.curator.language.query import Filtered, Join, Projected, Relation, Scan
 from quaestor.errors import EngineFailed, InvalidParameter, SourceUnavailable
 from tests.curator.engines.answers import measured, measurement_of, statements
 from tests.curator.engines.data import CATALOG, COLUMNS, catalog_on

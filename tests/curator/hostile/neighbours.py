@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.model import AccountPlan, Catalog, ColumnFacts, Source, Table
-from quaestor.curator.query import Contribution
+from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

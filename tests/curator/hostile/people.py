@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.model import AccountPlan, Catalog, ColumnFacts, Source, Table
-from quaestor.curator.query import Contribution
+from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:
     from pathlib import Path

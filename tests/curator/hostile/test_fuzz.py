@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.curator import Curator
-from quaestor.curator import answering as curator_answering
+from quaestor.curator import pipeline as curator_answering
+from quaestor.curator.answers.released_table import answer_of
 from quaestor.curator.catalog.model import AccountPlan
-from quaestor.curator.releasing.release import answer_of
 from quaestor.errors import QuaestorError
 from tests.curator.sql.grammar import Grammar
 from tests.curator.sql.hospital import CATALOG, TABLES, create, random_rows

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator import query as q
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import (
@@ -20,6 +19,7 @@ from quaestor.curator.kernel.measures import (
     Units,
 )
 from quaestor.curator.language import expressions as e
+from quaestor.curator.language import query as q
 from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,

@@ -6,11 +6,11 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator import query as q
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
 from quaestor.curator.kernel.measures import Total
 from quaestor.curator.language import expressions as e
-from quaestor.curator.query import Contribution
+from quaestor.curator.language import query as q
+from quaestor.curator.language.query import Contribution
 from quaestor.curator.scalars.functions import FUNCTIONS
 from tests.curator.kernel.attack import _OPERATORS, _PATTERNS
 from tests.curator.kernel.pointed import measured, private
@@ -179,7 +179,7 @@ def _side(connection: Any, source: Source) -> Side:
 
 def duckdb_side(folder: Path) -> Side:
     """The values in a file, read by DuckDB."""
-    from quaestor.curator.engines.duck import DuckConnection
+    from quaestor.curator.engines.duckdb.connection import DuckConnection
 
     _parquet(folder / "extremes.parquet")
     catalog = Catalog(tables=(), ledger="", folder=str(folder))
@@ -188,7 +188,7 @@ def duckdb_side(folder: Path) -> Side:
 
 def spark_side(folder: Path, master: str) -> Side:
     """The values in a file, read by a Spark cluster."""
-    from quaestor.curator.engines.spark import SparkConnection
+    from quaestor.curator.engines.spark.connection import SparkConnection
 
     _parquet(folder / "extremes.parquet")
     source = Source(engine="spark", connection=master, files="extremes.parquet")
@@ -200,7 +200,7 @@ def postgres_side(address: str, variable: str) -> Side:
     """The values on PostgreSQL."""
     import psycopg
 
-    from quaestor.curator.engines.postgres import PostgresConnection
+    from quaestor.curator.engines.postgres.connection import PostgresConnection
 
     types = {
         "integer": "bigint", "real": "double precision", "text": "text", "date": "date",

@@ -11,7 +11,7 @@ from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop,
 from quaestor.curator.kernel.figures import prepare
 from quaestor.curator.kernel.measures import Joint
 from quaestor.curator.language.expressions import Column
-from quaestor.curator.query import Scan
+from quaestor.curator.language.query import Scan
 from quaestor.errors import QuaestorError
 from tests.curator.door import Drawn, Seen, figures_of
 from tests.curator.hostile.verdict import Violation, violations

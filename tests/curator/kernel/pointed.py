@@ -6,11 +6,11 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator import query as q
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import Chosen, Distinct, Histogram, Joint, Rows, Total, Units
 from quaestor.curator.language import expressions as e
+from quaestor.curator.language import query as q
 from quaestor.mechanisms import CountedQuantile, Geometric, PartitionSelection
 from tests.curator.kernel.judging import judged, outcome
 from tests.curator.kernel.tables import TEXTS, among, rows_of

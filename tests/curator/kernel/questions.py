@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.curator.catalog.reading import read_catalog
+from quaestor.curator.catalog.catalog_file import read_catalog
 from tests.curator.hostile.people import fill_parquet, fill_postgres, rows
 from tests.curator.hostile.verdict import asked, compared
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator import query as q
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import (
@@ -19,6 +18,7 @@ from quaestor.curator.kernel.measures import (
     Units,
 )
 from quaestor.curator.language import expressions as e
+from quaestor.curator.language import query as q
 from quaestor.curator.scalars.dialects import DUCKDB
 from quaestor.curator.scalars.scalar import SQL, Scalar
 from quaestor.curator.scalars.writer import Writer

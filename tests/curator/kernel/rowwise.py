@@ -7,7 +7,7 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from quaestor.curator.kernel.reading import read
+from quaestor.curator.kernel.columns import read
 from quaestor.curator.language.expressions import Arithmetic, Cast, Column
 from quaestor.curator.scalars.scalar import SQL
 from quaestor.curator.scalars.writer import Writer

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
-from quaestor.curator.query import Contribution
+from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -336,7 +336,7 @@ def duckdb_sides(folder: Path) -> dict[str, Side]:
     """All sides in one DuckDB file, on one connection."""
     import duckdb
 
-    from quaestor.curator.engines.duck import DuckConnection
+    from quaestor.curator.engines.duckdb.connection import DuckConnection
 
     path = folder / "attacked.duckdb"
     with duckdb.connect(str(path)) as connection:
@@ -366,7 +366,7 @@ def postgres_sides(address: str, variable: str) -> dict[str, Side]:
     """All sides in schemas of one database, on one connection."""
     import psycopg
 
-    from quaestor.curator.engines.postgres import PostgresConnection
+    from quaestor.curator.engines.postgres.connection import PostgresConnection
 
     with psycopg.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
         for side in SIDES:
@@ -393,7 +393,7 @@ def spark_sides(folder: Path, master: str) -> dict[str, Side]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from quaestor.curator.engines.spark import SparkConnection
+    from quaestor.curator.engines.spark.connection import SparkConnection
 
     types = {
         "VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BIGINT": pa.int64(), "DATE": pa.date32(),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.curator import query as q
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
-from quaestor.curator.engines.duck import DuckConnection
+from quaestor.curator.engines.duckdb.connection import DuckConnection
 from quaestor.curator.kernel.measures import Distinct, Histogram, Joint, Rows, Total, Units
+from quaestor.curator.language import query as q
 from quaestor.curator.language.expressions import Column
-from quaestor.curator.query import Contribution
+from quaestor.curator.language.query import Contribution
 from tests.curator.kernel.judging import judged, outcome
 from tests.curator.kernel.pointed import measured, private
 from tests.curator.kernel.tables import Side

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.answers.released_table import answer_of
 from quaestor.curator.kernel import figures
 from quaestor.curator.kernel.measures import Distinct, Histogram, Measure, Rows, Total, Units
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import Aggregated, Column, Keyed
-from quaestor.curator.query import (
+from quaestor.curator.language.query import (
     Aggregate,
     Contribution,
     Key,
@@ -20,7 +21,6 @@ from quaestor.curator.query import (
     Scan,
     TopGroups,
 )
-from quaestor.curator.releasing.release import answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,7 +21,7 @@ from quaestor.mechanisms import Geometric
 from tests.curator.pricing.tables import Exact, aggregate, constant, query, release
 
 if TYPE_CHECKING:
-    from quaestor.curator.query import Aggregate
+    from quaestor.curator.language.query import Aggregate
 
 RUNS = 60_000
 COUNT, SUM, MEAN = aggregate("count"), aggregate("sum"), aggregate("mean")

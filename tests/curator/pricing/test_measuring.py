@@ -11,14 +11,14 @@ import pytest
 
 from quaestor.curator.kernel.measures import Distinct, Histogram, Rows, Total, Units
 from quaestor.curator.language.expressions import Arithmetic, Constant
-from quaestor.curator.pricing.centring import MOST_STEPS, centred, squared, stepped
-from quaestor.curator.pricing.measuring import combinations_of, measures_of, spread_of
+from quaestor.curator.pricing.measures_needed import combinations_of, measures_of, spread_of
 from quaestor.curator.pricing.offers import offer
+from quaestor.curator.pricing.stepped_operands import MOST_STEPS, centred, squared, stepped
 from quaestor.errors import InvalidParameter
 from tests.curator.pricing.tables import X, aggregate, exact, query, release
 
 if TYPE_CHECKING:
-    from quaestor.curator.query import Aggregate
+    from quaestor.curator.language.query import Aggregate
 
 
 @pytest.mark.parametrize(

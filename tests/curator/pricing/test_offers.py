@@ -12,8 +12,8 @@ from mpmath import exp, mpf
 
 import quaestor
 from quaestor.curator.language.expressions import Aggregated, Arithmetic, Keyed
+from quaestor.curator.language.query import Output
 from quaestor.curator.pricing.offers import Accuracy, offer
-from quaestor.curator.query import Output
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 from quaestor.mechanisms import Geometric
 from tests.curator.pricing.tables import X, aggregate, query

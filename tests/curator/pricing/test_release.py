@@ -12,15 +12,15 @@ from mpmath import exp, mpf
 
 from quaestor.curator.kernel.measures import Rows, Total, Units
 from quaestor.curator.language.expressions import Aggregated, Arithmetic
+from quaestor.curator.language.query import Output
 from quaestor.curator.pricing.offers import offer
-from quaestor.curator.query import Output
 from tests.curator.pricing.tables import Exact, aggregate, constant, exact, query, release
 from tests.mechanisms.laws import chi_square, discrete_gaussian, discrete_laplace, normalised
 from tests.mechanisms.sources import seed
 
 if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer
-    from quaestor.curator.query import Query
+    from quaestor.curator.language.query import Query
 
 ACCEPT, REJECT = 1e-4, 1e-6
 GROUPS = 20_000

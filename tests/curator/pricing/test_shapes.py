@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pytest
 
     from quaestor.curator.answers.answer import Answer
-    from quaestor.curator.query import Query
+    from quaestor.curator.language.query import Query
 
 
 def test_declared_groups_are_all_there_whatever_the_data() -> None:

@@ -10,16 +10,16 @@ import pytest
 
 from quaestor.accounting.releases import Repeated
 from quaestor.curator.kernel.draws import Draw, NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
-from quaestor.curator.pricing.measuring import measures_of
+from quaestor.curator.pricing.budget_shares import shares
+from quaestor.curator.pricing.measures_needed import measures_of
 from quaestor.curator.pricing.offers import offer
-from quaestor.curator.pricing.parts import parts_of
+from quaestor.curator.pricing.priced_parts import parts_of
 from quaestor.curator.pricing.scatter import Scattered
-from quaestor.curator.pricing.splitting import shares
 from tests.curator.pricing.tables import aggregate, query
 
 if TYPE_CHECKING:
-    from quaestor.curator.pricing.splitting import Noise
-    from quaestor.curator.query import Query
+    from quaestor.curator.language.query import Query
+    from quaestor.curator.pricing.budget_shares import Noise
 
 NUMBERS = ("count", "units", "distinct", "sum", "mean", "variance", "stddev", "quantile")
 

@@ -6,7 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
-from quaestor.curator.query import Contribution
+from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:
     import random

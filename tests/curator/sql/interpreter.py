@@ -7,11 +7,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.language.evaluation import evaluate
-from quaestor.curator.query import Filtered, Join, Projected, Relation, Scan
+from quaestor.curator.language.query import Filtered, Join, Projected, Relation, Scan
 
 if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression
-    from quaestor.curator.query import Aggregate, Query
+    from quaestor.curator.language.query import Aggregate, Query
 
 __all__ = ["answer", "rows_of"]
 

@@ -8,15 +8,15 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from quaestor.curator.canonical import canonical_json, fingerprint, from_dict, to_dict
-from quaestor.curator.describing import describe
+from quaestor.curator.questions.canonical import canonical_json, fingerprint, from_dict, to_dict
+from quaestor.curator.questions.description import describe
 from quaestor.curator.sql import parse
 from quaestor.errors import RefusedQuery
 from tests.curator.sql.grammar import Grammar
 from tests.curator.sql.hospital import CATALOG
 
 if TYPE_CHECKING:
-    from quaestor.curator.query import Query
+    from quaestor.curator.language.query import Query
 
 STATEMENTS = 5_000  # ten thousand others of this grammar are asked in tests/curator/hostile
 CPU_SECONDS_EACH = 2.0  # a thousand times what is usual

@@ -8,7 +8,7 @@ import pytest
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
 from quaestor.curator.language.expressions import Aggregated, Column, Keyed
-from quaestor.curator.query import Contribution, Join, Projected, Scan, TopGroups
+from quaestor.curator.language.query import Contribution, Join, Projected, Scan, TopGroups
 from quaestor.curator.sql import parse
 from quaestor.errors import RefusedQuery
 from tests.curator.sql.hospital import CATALOG

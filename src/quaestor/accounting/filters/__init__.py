@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from quaestor.accounting.filters.base import Filter
 from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter, basic_filter
-from quaestor.accounting.filters.best import best_filter, default_filter, repetitions
 from quaestor.accounting.filters.concentrated import RhoMeter, concentrated_filter
-from quaestor.accounting.filters.fitting import fitting_version, remaining_count
+from quaestor.accounting.filters.filter_choice import best_filter, default_filter, repetitions
 from quaestor.accounting.filters.gaussian import GaussianMeter, gaussian_filter
 from quaestor.accounting.filters.kinds import FILTERS, filter_from_dict
 from quaestor.accounting.filters.meter import Meter
@@ -18,6 +17,7 @@ from quaestor.accounting.filters.squares import (
     range_filter,
     whitehouse_filter,
 )
+from quaestor.accounting.filters.what_fits import fitting_version, remaining_count
 
 __all__ = [
     "FILTERS",

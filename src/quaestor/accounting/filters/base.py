@@ -50,7 +50,7 @@ class Filter:
 
     def words(self) -> str:
         """What is promised, to whom, what may be chosen, and how delta is divided."""
-        from quaestor.accounting.filters.wording import words_of
+        from quaestor.accounting.filters.words import words_of
 
         return words_of(self)
 

@@ -29,13 +29,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from quaestor.accounting.balls import rational
 from quaestor.accounting.filters.base import Filter, check_target, slack_of
 from quaestor.accounting.filters.basic import with_reserve
 from quaestor.accounting.filters.conversion import largest_point, room, rough_room
 from quaestor.accounting.filters.meter import Meter
 from quaestor.accounting.filters.pure import CACHED, pure_loss
-from quaestor.accounting.filters.rounding import at_least, ball_at_least, ball_at_most
+from quaestor.accounting.numerics.balls import rational
+from quaestor.accounting.numerics.safe_fractions import at_least, ball_at_least, ball_at_most
 from quaestor.accounting.releases import (
     BoundedRange,
     DiscreteGaussian,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.balls import rational
+from quaestor.accounting.numerics.balls import rational
 
 if TYPE_CHECKING:
     from collections.abc import Callable

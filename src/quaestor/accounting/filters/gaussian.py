@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from quaestor.accounting.balls import outward, rational, refined
 from quaestor.accounting.filters.base import Filter, check_target, slack_of
 from quaestor.accounting.filters.basic import with_reserve
 from quaestor.accounting.filters.meter import Meter
 from quaestor.accounting.filters.pure import CACHED, pure_loss
-from quaestor.accounting.filters.rounding import at_least, ball_at_least
+from quaestor.accounting.numerics.balls import outward, rational, refined
+from quaestor.accounting.numerics.safe_fractions import at_least, ball_at_least
 from quaestor.accounting.releases import (
     Gaussian,
     GaussianDP,

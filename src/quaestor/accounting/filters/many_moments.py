@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.filters.concentrated import rho_of
 from quaestor.accounting.filters.moments import log_moment_of
-from quaestor.accounting.filters.rounding import ratio_at_least
+from quaestor.accounting.numerics.safe_fractions import ratio_at_least
 from quaestor.accounting.releases import (
     DiscreteGaussian,
     Gaussian,

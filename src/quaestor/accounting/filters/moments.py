@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from quaestor.accounting.balls import rational
 from quaestor.accounting.filters.base import Filter, check_target, slack_of
 from quaestor.accounting.filters.basic import with_reserve
 from quaestor.accounting.filters.concentrated import rho_of
 from quaestor.accounting.filters.conversion import room
 from quaestor.accounting.filters.meter import Meter
 from quaestor.accounting.filters.pure import CACHED, pure_loss
-from quaestor.accounting.filters.rounding import at_least, ball_at_least, ball_at_most
+from quaestor.accounting.numerics.balls import rational
+from quaestor.accounting.numerics.safe_fractions import at_least, ball_at_least, ball_at_most
 from quaestor.accounting.one_release import one_release
 from quaestor.accounting.releases import (
     ApproxDP,
@@ -40,7 +40,7 @@ from quaestor.errors import InconsistentAnswers, InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from quaestor.accounting.bounds import Bounds
+    from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.releases import Release
 
 __all__ = [

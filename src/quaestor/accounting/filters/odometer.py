@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.balls import rational
 from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter
 from quaestor.accounting.filters.moments import MomentMeter
-from quaestor.accounting.filters.rounding import at_least, ball_at_least
+from quaestor.accounting.numerics.balls import rational
+from quaestor.accounting.numerics.safe_fractions import at_least, ball_at_least
 from quaestor.accounting.releases.base import check_real
 
 if TYPE_CHECKING:

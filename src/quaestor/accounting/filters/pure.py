@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.accounting.curve_end import end_of
-from quaestor.accounting.filters.rounding import at_least
+from quaestor.accounting.numerics.safe_fractions import at_least
 from quaestor.accounting.releases import (
     ApproxDP,
     BoundedRange,

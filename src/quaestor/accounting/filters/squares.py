@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from quaestor.accounting.balls import rational
 from quaestor.accounting.filters.base import Filter, check_target, slack_of
 from quaestor.accounting.filters.basic import with_reserve
 from quaestor.accounting.filters.meter import Meter
 from quaestor.accounting.filters.pure import pure_loss
-from quaestor.accounting.filters.rounding import ball_at_most
+from quaestor.accounting.numerics.balls import rational
+from quaestor.accounting.numerics.safe_fractions import ball_at_most
 from quaestor.accounting.releases import BoundedRange, ExponentialMechanism
 
 if TYPE_CHECKING:

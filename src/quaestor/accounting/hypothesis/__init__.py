@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.across.comparison import Databases, Pair
-from quaestor.accounting.across.order import ranked
 from quaestor.accounting.hypothesis.priors import Prior
 from quaestor.accounting.hypothesis.result import HypothesisGuarantee
+from quaestor.accounting.membership.comparison import Databases, Pair
+from quaestor.accounting.membership.release_order import ranked
 from quaestor.accounting.releases import ApproxDP, PureDP, Release
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from quaestor.accounting.curves.profile import Profile
     from quaestor.accounting.hypothesis.priors import Weights
-    from quaestor.accounting.profile import Profile
 
 __all__ = ["hypothesis_bounds"]
 
@@ -74,7 +74,7 @@ def hypothesis_bounds(
 def _named(releases: object) -> dict[str, tuple[Release, ...]]:
     if isinstance(releases, list | tuple):
         releases = {str(place): [each] for place, each in enumerate(releases, start=1)}
-    from quaestor.accounting.across import check_databases
+    from quaestor.accounting.membership import check_databases
 
     return check_databases(releases)
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb
 
-from quaestor.accounting.atoms import UNIT
-from quaestor.accounting.balls import working_precision
 from quaestor.accounting.hypothesis.outcomes import Outcomes
-from quaestor.accounting.loss.finite import FiniteLoss
+from quaestor.accounting.loss.laws.finite import FiniteLoss
+from quaestor.accounting.numerics.atoms import UNIT
+from quaestor.accounting.numerics.balls import working_precision
 from quaestor.accounting.releases import ApproxDP, PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quaestor.accounting.across.order import Kind
     from quaestor.accounting.hypothesis.outcomes import Floats
     from quaestor.accounting.hypothesis.priors import Weights
+    from quaestor.accounting.membership.release_order import Kind
     from quaestor.accounting.releases import Release
 
 __all__ = ["enumerated", "kind_outcomes"]

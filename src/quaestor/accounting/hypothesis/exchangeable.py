@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb, arb_poly
 
-from quaestor.accounting.atoms import UNIT
-from quaestor.accounting.balls import ZERO, outward, rational, working_precision
-from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.hypothesis.outcomes import Outcomes
-from quaestor.accounting.profile import Profile
+from quaestor.accounting.numerics.atoms import UNIT
+from quaestor.accounting.numerics.balls import ZERO, outward, rational, working_precision
+from quaestor.accounting.numerics.bounds import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.accounting.atoms import UNIT
-from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.profile import Profile, least_epsilon
+from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.numerics.atoms import UNIT
+from quaestor.accounting.numerics.bounds import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

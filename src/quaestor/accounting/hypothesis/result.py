@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.across.maximum import Maximum
+from quaestor.accounting.curves.worst_of import Maximum
 from quaestor.accounting.releases.base import check_real
 from quaestor.accounting.tradeoff import Tradeoff
 
 if TYPE_CHECKING:
-    from quaestor.accounting.bounds import Bounds
-    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.curves.profile import Profile
+    from quaestor.accounting.numerics.bounds import Bounds
 
 __all__ = ["HypothesisGuarantee"]
 

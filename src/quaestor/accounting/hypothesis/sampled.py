@@ -23,17 +23,17 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.balls import ball_of, outward, working_precision
-from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.loss.profile import LossProfile
-from quaestor.accounting.profile import Profile, least_epsilon
+from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.loss.engine.loss_profile import LossProfile
+from quaestor.accounting.numerics.balls import ball_of, outward, working_precision
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases import PoissonSampled
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quaestor.accounting.across.order import Kind
+    from quaestor.accounting.membership.release_order import Kind
 
 __all__ = ["by_sampling"]
 

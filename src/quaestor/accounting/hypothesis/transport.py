@@ -17,8 +17,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.profile import Profile, least_epsilon
+from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.numerics.bounds import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

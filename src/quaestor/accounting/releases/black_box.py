@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.releases.base import LARGEST_EPSILON, Release, check_real
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["ApproxDP", "PureDP"]
 
@@ -63,7 +63,7 @@ class ApproxDP(Release):
 
 
 def _response(epsilon: float, delta: float) -> tuple[Law, ...]:
-    from quaestor.accounting.bounds import Bounds
-    from quaestor.accounting.loss.responses import Response
+    from quaestor.accounting.loss.laws.responses import Response
+    from quaestor.accounting.numerics.bounds import Bounds
 
     return (Response(epsilon, infinite=Bounds.exactly(delta)),)

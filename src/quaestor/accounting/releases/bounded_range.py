@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases.base import Release, check_real, positive
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["BoundedRange", "ExponentialMechanism"]
 
@@ -44,13 +44,13 @@ class BoundedRange(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """One loss, the worst of its class at every epsilon and the same in both directions."""
-        from quaestor.accounting.loss.bounded_range import BoundedRangeLoss
+        from quaestor.accounting.loss.laws.bounded_range import BoundedRangeLoss
 
         return (BoundedRangeLoss(self.range_epsilon),)
 
     def least_losses(self) -> tuple[Law, ...]:
         """Randomized response of half the range, which is one of its class."""
-        from quaestor.accounting.loss.responses import Response
+        from quaestor.accounting.loss.laws.responses import Response
 
         return (Response(self.range_epsilon / 2),)
 

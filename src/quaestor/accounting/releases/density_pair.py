@@ -14,7 +14,7 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["DensityPair"]
 
@@ -173,8 +173,8 @@ def _at_the_ends(
     """
     import numpy as np
 
-    from quaestor.accounting.bounds import Bounds
-    from quaestor.accounting.loss.finite import FiniteLoss
+    from quaestor.accounting.loss.laws.finite import FiniteLoss
+    from quaestor.accounting.numerics.bounds import Bounds
 
     p, q, a, b = (np.array(column) for column in (first, second, low, high))
     logs = np.log(p), np.log(q)
@@ -218,8 +218,8 @@ def _outside(masses: tuple[float, ...], error: float) -> float:
 def _merged(first: tuple[float, ...], second: tuple[float, ...], error: float) -> Law:
     import numpy as np
 
-    from quaestor.accounting.bounds import Bounds
-    from quaestor.accounting.loss.finite import FiniteLoss
+    from quaestor.accounting.loss.laws.finite import FiniteLoss
+    from quaestor.accounting.numerics.bounds import Bounds
 
     logs = np.log(np.array(first)), np.log(np.array(second))
     doubt = 2 * error + 2.0**-50 * float(np.max(np.abs(logs[0]) + np.abs(logs[1])))

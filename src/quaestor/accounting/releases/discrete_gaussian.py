@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.releases.base import Release, check_count, check_real
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["DiscreteGaussian"]
 
@@ -36,7 +36,7 @@ class DiscreteGaussian(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """One loss, the same in both directions; in closed form unless sigma is very small."""
-        from quaestor.accounting.loss.discrete_gaussian import (
+        from quaestor.accounting.loss.laws.discrete_gaussian import (
             DiscreteGaussianLoss,
             finite_discrete_gaussian,
         )

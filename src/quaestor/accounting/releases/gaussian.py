@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.releases.base import Release, check_real, positive
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["Gaussian", "GaussianDP", "ZeroConcentratedDP"]
 
@@ -35,7 +35,7 @@ class Gaussian(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """One Gaussian loss, the same in both directions."""
-        from quaestor.accounting.loss.gaussian import GaussianLoss
+        from quaestor.accounting.loss.laws.gaussian import GaussianLoss
 
         return (GaussianLoss(self.sensitivity / self.sigma),)
 
@@ -57,7 +57,7 @@ class GaussianDP(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """The loss of the Gaussian that the definition names."""
-        from quaestor.accounting.loss.gaussian import GaussianLoss
+        from quaestor.accounting.loss.laws.gaussian import GaussianLoss
 
         return (GaussianLoss(self.mu),)
 
@@ -80,6 +80,6 @@ class ZeroConcentratedDP(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """A Gaussian's moments, and no more than these."""
-        from quaestor.accounting.loss.gaussian import ConcentratedLoss
+        from quaestor.accounting.loss.laws.gaussian import ConcentratedLoss
 
         return (ConcentratedLoss(math.nextafter(math.sqrt(2 * self.rho), math.inf)),)

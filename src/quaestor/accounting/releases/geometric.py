@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.releases.base import Release, check_count, positive
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["Geometric"]
 
@@ -40,8 +40,8 @@ class Geometric(Release):
         """Finitely many losses on a lattice."""
         import numpy as np
 
-        from quaestor.accounting.loss.finite import FiniteLoss
-        from quaestor.accounting.loss.law import Lattice
+        from quaestor.accounting.loss.laws.finite import FiniteLoss
+        from quaestor.accounting.loss.laws.law import Lattice
 
         # outcomes up to 0 have one loss, those from the sensitivity on another: each is one atom
         places = np.arange(self.sensitivity + 1, dtype=np.float64)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.releases.base import Release, positive
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["Laplace"]
 
@@ -31,6 +31,6 @@ class Laplace(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """One loss, the same in both directions."""
-        from quaestor.accounting.loss.laplace import LaplaceLoss
+        from quaestor.accounting.loss.laws.laplace import LaplaceLoss
 
         return (LaplaceLoss(self.sensitivity / self.scale),)

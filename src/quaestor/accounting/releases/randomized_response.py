@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.releases.base import Release, check_count, check_real
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["RandomizedResponse"]
 
@@ -38,8 +38,8 @@ class RandomizedResponse(Release):
         """Three atoms, or two."""
         import numpy as np
 
-        from quaestor.accounting.loss.finite import FiniteLoss
-        from quaestor.accounting.loss.law import Lattice
+        from quaestor.accounting.loss.laws.finite import FiniteLoss
+        from quaestor.accounting.loss.laws.law import Lattice
 
         e, others = self.epsilon, self.categories - 2
         truth = -math.log1p((others + 1) * math.exp(-e))

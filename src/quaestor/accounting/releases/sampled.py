@@ -10,7 +10,7 @@ from quaestor.accounting.releases.base import Release, Repeated, check_count, ch
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["PoissonSampled", "SampledWithoutReplacement"]
 
@@ -56,7 +56,7 @@ class PoissonSampled(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """Removing, and adding."""
-        from quaestor.accounting.loss.sampled import poisson_sampled
+        from quaestor.accounting.loss.laws.sampled import poisson_sampled
 
         return poisson_sampled(_single_loss(self.release), self.rate)
 
@@ -87,7 +87,7 @@ class SampledWithoutReplacement(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """One loss, the same in both directions."""
-        from quaestor.accounting.loss.sampled import sampled_without_replacement
+        from quaestor.accounting.loss.laws.sampled import sampled_without_replacement
 
         rate = math.nextafter(self.sample / self.population, 1.0)
         return sampled_without_replacement(_single_loss(self.release), rate)

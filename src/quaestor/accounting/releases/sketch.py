@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from quaestor.accounting.releases.base import Release, check_count, check_real
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["MOST_ROWS", "GraphSketch", "MatrixSketch"]
 
@@ -58,7 +58,7 @@ class GraphSketch(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """The heavier graph against the lighter, and turned round."""
-        from quaestor.accounting.loss.sketch import GraphSketchLoss
+        from quaestor.accounting.loss.laws.sketch import GraphSketchLoss
 
         return tuple(
             GraphSketchLoss(
@@ -96,6 +96,6 @@ class MatrixSketch(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """One loss, the same in both directions."""
-        from quaestor.accounting.loss.sketch import MatrixSketchLoss
+        from quaestor.accounting.loss.laws.sketch import MatrixSketchLoss
 
         return (MatrixSketchLoss(rows=self.rows, spread=(self.sensitivity / self.weight) ** 2),)

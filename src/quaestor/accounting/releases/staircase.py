@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.releases.base import Release, check_real, positive
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = ["Staircase"]
 
@@ -42,8 +42,8 @@ class Staircase(Release):
         """Three atoms; how much the middle one weighs depends on gamma."""
         import numpy as np
 
-        from quaestor.accounting.loss.finite import FiniteLoss
-        from quaestor.accounting.loss.law import Lattice
+        from quaestor.accounting.loss.laws.finite import FiniteLoss
+        from quaestor.accounting.loss.laws.law import Lattice
 
         e = self.epsilon
         gamma = 1 / (1 + math.exp(e / 2)) if self.gamma is None else self.gamma

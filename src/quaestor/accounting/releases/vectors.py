@@ -10,8 +10,8 @@ from quaestor.accounting.releases.base import Release
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from quaestor.accounting.bounds import Bounds
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
+    from quaestor.accounting.numerics.bounds import Bounds
 
 __all__ = ["ProbabilityVectors"]
 
@@ -57,8 +57,8 @@ def _probabilities(name: str, value: Any) -> tuple[float, ...]:
 def _loss(first: tuple[float, ...], second: tuple[float, ...]) -> Law:
     import numpy as np
 
-    from quaestor.accounting.bounds import Bounds
-    from quaestor.accounting.loss.finite import FiniteLoss
+    from quaestor.accounting.loss.laws.finite import FiniteLoss
+    from quaestor.accounting.numerics.bounds import Bounds
 
     p, q = np.array(first), np.array(second)
     both = (p > 0) & (q > 0)
@@ -83,7 +83,7 @@ def _loss(first: tuple[float, ...], second: tuple[float, ...]) -> Law:
 
 
 def _around(sum_of_floats: float) -> Bounds:
-    from quaestor.accounting.bounds import Bounds
+    from quaestor.accounting.numerics.bounds import Bounds
 
     exact = Bounds.exactly(sum_of_floats)
     return exact if sum_of_floats == 0.0 else exact.widened(ulps=2).clipped(0.0, 1.0)

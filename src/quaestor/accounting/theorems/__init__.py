@@ -1,8 +1,8 @@
 """The composition theorems, one family a file, each usable alone.
 
-A theorem is a function from releases to a :class:`~quaestor.accounting.profile.Profile`, the curve
-that it promises for them. It raises :class:`~quaestor.errors.TheoremDoesNotApply` where it says
-nothing. ``THEOREMS`` lists them all, in the order in which ``explain`` shows them.
+A theorem is a function from releases to a :class:`~quaestor.accounting.curves.profile.Profile`, the
+curve that it promises for them. It raises :class:`~quaestor.errors.TheoremDoesNotApply` where it
+says nothing. ``THEOREMS`` lists them all, in the order in which ``explain`` shows them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from quaestor.accounting.theorems.region import implied_delta, region_inclusion,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from quaestor.accounting.black_boxes import BlackBoxes
-    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.curves.profile import Profile
     from quaestor.accounting.releases import Release
+    from quaestor.accounting.theorems.black_boxes import BlackBoxes
     from quaestor.accounting.theorems.losses import WorstDirection
 
 __all__ = [

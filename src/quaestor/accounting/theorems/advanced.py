@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.balls import ONE, ZERO
-from quaestor.accounting.black_boxes import BlackBoxes
+from quaestor.accounting.numerics.balls import ONE, ZERO
+from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.accounting.theorems.points import FormulaProfile
 from quaestor.errors import TheoremDoesNotApply
 

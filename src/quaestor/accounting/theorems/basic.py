@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.black_boxes import BlackBoxes
+from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.accounting.theorems.points import PointProfile
 
 if TYPE_CHECKING:

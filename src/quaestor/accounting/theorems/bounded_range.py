@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-from quaestor.accounting.balls import ONE, ZERO, outward, working_precision
-from quaestor.accounting.black_boxes import BlackBoxes
+from quaestor.accounting.numerics.balls import ONE, ZERO, outward, working_precision
 from quaestor.accounting.releases import BoundedRange, ExponentialMechanism, Repeated
+from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.accounting.theorems.moments import MomentProfile
 from quaestor.accounting.theorems.points import FormulaProfile
 from quaestor.errors import TheoremDoesNotApply
@@ -22,7 +22,7 @@ from quaestor.errors import TheoremDoesNotApply
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from quaestor.accounting.bounds import Bounds
+    from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.releases import Release
 
 __all__ = [

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.balls import ZERO, outward, refined, working_precision
-from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.profile import Profile, least_epsilon
+from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.numerics.balls import ZERO, outward, refined, working_precision
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases import Gaussian, GaussianDP, Repeated
 
 if TYPE_CHECKING:

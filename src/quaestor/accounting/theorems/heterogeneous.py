@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb
 
-from quaestor.accounting.atoms import UNIT, AtomCurve, Atoms, mixture_bounds
-from quaestor.accounting.balls import ZERO, ball_of, refined, working_precision
-from quaestor.accounting.black_box_profile import BlackBoxProfile
-from quaestor.accounting.black_boxes import BlackBoxes
+from quaestor.accounting.numerics.atoms import UNIT, AtomCurve, Atoms, mixture_bounds
+from quaestor.accounting.numerics.balls import ZERO, ball_of, refined, working_precision
+from quaestor.accounting.theorems.black_box_profile import BlackBoxProfile
+from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.accounting.theorems.losses import WorstDirection
 from quaestor.accounting.theorems.optimal import RandomizedResponsePower
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.curves.profile import Profile
     from quaestor.accounting.releases import Release
 
     Group = tuple[float, int]

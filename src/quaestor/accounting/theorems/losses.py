@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.loss.profile import LossProfile
-from quaestor.accounting.profile import Profile, WorldPair
+from quaestor.accounting.curves.profile import Profile, WorldPair
+from quaestor.accounting.loss.engine.loss_profile import LossProfile
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases import Repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.releases import Release
 
 __all__ = ["WorstDirection", "privacy_loss"]
@@ -26,7 +26,8 @@ def privacy_loss(releases: Iterable[Release]) -> WorstDirection:
         Zhu, Dong, Wang, "Optimal Accounting of Differential Privacy via Characteristic Function"
         (2022), Theorem 10: if each release is dominated by its pair for every history, the product
         of the pairs dominates the adaptive composition. Removing and adding a person compose
-        apart; the worse one counts. The numbers come from :mod:`quaestor.accounting.loss.line`.
+        apart; the worse one counts. The numbers come from
+        :mod:`quaestor.accounting.loss.engine.inversion`.
 
     Assumes:
         The descriptions are fixed in advance; queries may be chosen adaptively.

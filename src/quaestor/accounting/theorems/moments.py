@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.balls import ONE, ZERO, outward
-from quaestor.accounting.black_boxes import BlackBoxes
+from quaestor.accounting.numerics.balls import ONE, ZERO, outward
+from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.accounting.theorems.points import FormulaProfile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from quaestor.accounting.bounds import Bounds
+    from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.releases import Release
 
 __all__ = ["MomentProfile", "moments"]

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.balls import ZERO, between, outward, rational, refined, working_precision
-from quaestor.accounting.binomial import lower_tail, upper_tail
-from quaestor.accounting.black_box_profile import BlackBoxProfile
-from quaestor.accounting.black_boxes import BlackBoxes
-from quaestor.accounting.bounds import Bounds
+from quaestor.accounting.numerics.balls import (
+    ZERO,
+    between,
+    outward,
+    rational,
+    refined,
+    working_precision,
+)
+from quaestor.accounting.numerics.binomial import lower_tail, upper_tail
+from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.theorems.black_box_profile import BlackBoxProfile
+from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:

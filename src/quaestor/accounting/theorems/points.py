@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.balls import ZERO, outward, working_precision
-from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.profile import Profile
+from quaestor.accounting.curves.profile import Profile
+from quaestor.accounting.numerics.balls import ZERO, outward, working_precision
+from quaestor.accounting.numerics.bounds import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quaestor.accounting.black_boxes import BlackBoxes
+    from quaestor.accounting.theorems.black_boxes import BlackBoxes
 
 __all__ = ["FormulaProfile", "PointProfile"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.adaptive_range.profile import AdaptiveRange
-from quaestor.accounting.best import Best
-from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.non_adaptive_range import NonAdaptiveRange
+from quaestor.accounting.curves.best_of import Best
+from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.ranges.adaptive_profile import AdaptiveRange
+from quaestor.accounting.ranges.non_adaptive import NonAdaptiveRange
 from quaestor.accounting.releases import (
     BoundedRange,
     ExponentialMechanism,
@@ -21,7 +21,7 @@ from quaestor.errors import TheoremDoesNotApply
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from quaestor.accounting.profile import Profile
+    from quaestor.accounting.curves.profile import Profile
     from quaestor.accounting.releases import Release
 
 __all__ = [
@@ -40,7 +40,7 @@ def adaptive_optimum(releases: Iterable[Release], *, width: float = 1e-3) -> Ada
 
     Theorem:
         Dong, Durfee, Rogers 2020, Theorem 3, as a certified bracket; see
-        :class:`~quaestor.accounting.adaptive_range.profile.AdaptiveRange`.
+        :class:`~quaestor.accounting.ranges.adaptive_profile.AdaptiveRange`.
 
     >>> curve = adaptive_optimum([BoundedRange(epsilon=0.1) * 10])
     >>> 0.6341 < curve.epsilon_bounds(delta=1e-6).upper < 0.6343

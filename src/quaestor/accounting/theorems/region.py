@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.balls import ONE, ZERO, outward, working_precision
-from quaestor.accounting.black_boxes import BlackBoxes
-from quaestor.accounting.bounds import Bounds
-from quaestor.accounting.profile import Profile
+from quaestor.accounting.curves.profile import Profile
+from quaestor.accounting.numerics.balls import ONE, ZERO, outward, working_precision
+from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.theorems.black_boxes import BlackBoxes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

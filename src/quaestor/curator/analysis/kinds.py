@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quaestor.curator.language.functions import NUMBERS
-from quaestor.curator.language.spelling import spell
+from quaestor.curator.language.text import spell
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.planning.scoping import find_table
+from quaestor.curator.questions.scope import find_table
 from quaestor.curator.sql import parse
-from quaestor.curator.sql.reading import DIALECT
+from quaestor.curator.sql.text import DIALECT
 from quaestor.errors import MissingExtra, RefusedQuery
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog
-    from quaestor.curator.query import Query
+    from quaestor.curator.language.query import Query
 
 __all__ = ["from_ibis", "ibis_table"]
 

@@ -11,7 +11,7 @@ from quaestor.errors import RefusedQuery
 if TYPE_CHECKING:
     from quaestor.curator.builder.terms import Termlike
     from quaestor.curator.language.expressions import Expression
-    from quaestor.curator.planning.planning import FunctionName
+    from quaestor.curator.questions.plan import FunctionName
 
 __all__ = [
     "absolute",

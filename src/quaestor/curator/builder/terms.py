@@ -23,7 +23,7 @@ from quaestor.curator.language.expressions import (
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
-    from quaestor.curator.planning.planning import FunctionName
+    from quaestor.curator.questions.plan import FunctionName
 
 __all__ = ["Measured", "Term", "Termlike", "col", "term"]
 

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from quaestor.curator.catalog.catalog_file import (
+    CATALOG,
+    catalog_from_toml,
+    find_catalog,
+    read_catalog,
+)
+from quaestor.curator.catalog.catalog_text import add_table, table_to_toml, write_starter
 from quaestor.curator.catalog.model import (
     AccountPlan,
     Catalog,
@@ -10,14 +17,7 @@ from quaestor.curator.catalog.model import (
     Source,
     Table,
 )
-from quaestor.curator.catalog.reading import (
-    CATALOG,
-    catalog_from_toml,
-    find_catalog,
-    read_catalog,
-)
 from quaestor.curator.catalog.schemas import columns_of
-from quaestor.curator.catalog.writing import add_table, table_to_toml, write_starter
 
 __all__ = [
     "CATALOG",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.across.facts import All, Fact
-from quaestor.accounting.across.facts_codec import fact_from_dict
-from quaestor.accounting.across.rules import resolve
+from quaestor.accounting.membership.facts import All, Fact
+from quaestor.accounting.membership.facts_codec import fact_from_dict
+from quaestor.accounting.membership.rules import resolve
 from quaestor.errors import ContradictoryFacts, InvalidParameter
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 from quaestor.errors import MissingAddress
 
 if TYPE_CHECKING:
-    from quaestor.accounting.across.facts import Fact
+    from quaestor.accounting.membership.facts import Fact
     from quaestor.curator.language.expressions import Kind, Value
-    from quaestor.curator.query import Contribution
+    from quaestor.curator.language.query import Contribution
 
 __all__ = [
     "AccountPlan",

@@ -10,7 +10,7 @@ from quaestor.curator.catalog.model import ColumnFacts, Source, Table
 from quaestor.curator.catalog.names import check_differ, check_table_name
 from quaestor.curator.catalog.sections import nearest
 from quaestor.curator.catalog.sources import SOURCE_KEYS, read_source
-from quaestor.curator.query import Contribution
+from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.sections import Section

@@ -20,7 +20,7 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.curator.language.expressions import Expression, Kind, Value
-    from quaestor.curator.query import Relation
+    from quaestor.curator.language.query import Relation
 
 __all__ = ["MOST_CELLS", "CellKey", "Cells", "Code", "Measurement", "code_of", "value_of"]
 

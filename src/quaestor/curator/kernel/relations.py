@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from quaestor.curator import query as q
-from quaestor.curator.kernel.reading import Mismatch, read, read_unit
+from quaestor.curator.kernel.columns import Mismatch, read, read_unit
+from quaestor.curator.language import query as q
 from quaestor.curator.scalars.scalar import SQL, Scalar, common
 from quaestor.curator.scalars.writer import Writer
 from quaestor.errors import InvalidParameter, RefusedQuery, SourceUnavailable

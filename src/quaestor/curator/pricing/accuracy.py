@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from quaestor.curator.aggregates import Linear
 from quaestor.curator.language.expressions import Aggregated
-from quaestor.curator.pricing.recipes import Linear
-from quaestor.curator.pricing.rounding import least_real
+from quaestor.curator.pricing.budget_shares import Noise, roots
+from quaestor.curator.pricing.few_digits import least_real
 from quaestor.curator.pricing.scatter import Scattered
-from quaestor.curator.pricing.splitting import Noise, roots
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from quaestor.curator.kernel.measures import Measure
-    from quaestor.curator.pricing.measuring import Measuring
-    from quaestor.curator.pricing.parts import Part
-    from quaestor.curator.query import Query
+    from quaestor.curator.language.query import Query
+    from quaestor.curator.pricing.measures_needed import Measuring
+    from quaestor.curator.pricing.priced_parts import Part
 
 __all__ = ["Accuracy", "budgets_for"]
 

@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from quaestor.accounting.releases.base import check_real
+from quaestor.curator.aggregates import Expected
 from quaestor.curator.kernel.draws import NoisyUnits
 from quaestor.curator.kernel.measurement import Measurement
 from quaestor.curator.language.expressions import Aggregated, Keyed
 from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
-from quaestor.curator.pricing.measuring import Measuring, cells_of, measures_of
-from quaestor.curator.pricing.parts import Part, parts_of
-from quaestor.curator.pricing.recipes import Expected
+from quaestor.curator.pricing.budget_shares import shares
+from quaestor.curator.pricing.measures_needed import Measuring, cells_of, measures_of
+from quaestor.curator.pricing.priced_parts import Part, parts_of
 from quaestor.curator.pricing.scatter import Scattered
-from quaestor.curator.pricing.splitting import shares
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.kernel.measures import Measure
-    from quaestor.curator.pricing.splitting import Noise
-    from quaestor.curator.query import Query
+    from quaestor.curator.language.query import Query
+    from quaestor.curator.pricing.budget_shares import Noise
 
 __all__ = ["Accuracy", "Offer", "offer"]
 
@@ -122,7 +122,7 @@ def offer(  # noqa: PLR0913  # the ways to say how much, and for what
     Exactly one of these is given: an ``epsilon``, for geometric noise, of which no more is spent;
     a ``rho``, for Gaussian noise, likewise; or the ``accuracy`` of some outputs. ``delta`` is for
     queries whose groups are private, and all of it is theirs. How a budget is divided is told in
-    :mod:`quaestor.curator.pricing.splitting`.
+    :mod:`quaestor.curator.pricing.budget_shares`.
     """
     given = [each for each in (epsilon, rho, accuracy) if each is not None]
     if len(given) != 1:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.curator.sql.reading import read
-from quaestor.curator.sql.statement import Statement
+from quaestor.curator.sql.select_statement import Statement
+from quaestor.curator.sql.text import read
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog
-    from quaestor.curator.query import Query
+    from quaestor.curator.language.query import Query
 
 __all__ = ["parse"]
 

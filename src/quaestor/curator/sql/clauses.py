@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.language.expressions import Aggregated, Constant, Expression, Keyed
-from quaestor.curator.query import Output
-from quaestor.curator.sql.places import placed
+from quaestor.curator.language.query import Output
 from quaestor.curator.sql.refusals import only
+from quaestor.curator.sql.syntax_tree import placed
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from quaestor.curator.query import Key
+    from quaestor.curator.language.query import Key
     from quaestor.curator.sql.translator import Translator
 
 __all__ = ["by_place", "read_condition", "read_limit", "read_order", "read_outputs"]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from quaestor.curator.analysis.folding import folded
-from quaestor.curator.sql.places import placed
+from quaestor.curator.analysis.constant_folding import folded
 from quaestor.curator.sql.refusals import refused
+from quaestor.curator.sql.syntax_tree import placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sqlglot import exp
 
-    from quaestor.curator.analysis.analysis import Analysis
+    from quaestor.curator.analysis.static_analysis import Analysis
     from quaestor.curator.language.expressions import Expression
-    from quaestor.curator.planning.scoping import Frame
+    from quaestor.curator.questions.scope import Frame
 
 __all__ = ["Translator"]
 

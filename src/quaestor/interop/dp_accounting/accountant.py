@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.compose import Composition, compose
 from quaestor.accounting.releases.base import LARGEST_COUNT
+from quaestor.interop.dp_accounting.events_to_releases import (
+    NO_PROMISE,
+    RefusedEventError,
+    read_event,
+)
 from quaestor.interop.dp_accounting.needed import Relation, privacy_accountant
-from quaestor.interop.dp_accounting.reading import NO_PROMISE, RefusedEventError, read_event
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release

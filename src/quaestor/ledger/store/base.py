@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from sqlalchemy import exc
 
 from quaestor.errors import QuaestorError
-from quaestor.ledger.store import sql
-from quaestor.ledger.store.trouble import unavailable
-from quaestor.ledger.store.writer import Writer
+from quaestor.ledger.store import statements as sql
+from quaestor.ledger.store.driver_errors import unavailable
+from quaestor.ledger.store.group_commit import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine, PoolProxiedConnection
 
-    from quaestor.ledger.store.writer import Job
+    from quaestor.ledger.store.group_commit import Job
 
 __all__ = ["POOL", "WAIT", "Identity", "Locked", "Row", "Session", "Store"]
 
@@ -141,7 +141,7 @@ class Store(ABC):
         self._writers: dict[str, Writer] = {}
         self.identity = Identity("", "ledger")
         self.totals: dict[str, Any] = {}
-        """What was last known of each account's totals; see :mod:`quaestor.ledger.till`."""
+        """What was last known of each account's totals (``ledger.charge_transaction`` reads it)."""
 
     @abstractmethod
     def engine(self, *, writing: bool) -> Engine:

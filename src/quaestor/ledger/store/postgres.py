@@ -10,9 +10,9 @@ import psycopg
 from psycopg import pq
 from sqlalchemy import create_engine, event
 
-from quaestor.ledger.store import sql
+from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
-from quaestor.ledger.store.trouble import postgres_trouble, unavailable
+from quaestor.ledger.store.driver_errors import postgres_trouble, unavailable
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine

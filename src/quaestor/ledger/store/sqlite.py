@@ -18,10 +18,10 @@ from sqlalchemy import URL, QueuePool, create_engine, event
 
 from quaestor.errors import LedgerCorrupted
 from quaestor.ledger import clock
-from quaestor.ledger.store import sql
+from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
-from quaestor.ledger.store.file import FileWatch, refuse_network
-from quaestor.ledger.store.trouble import NOT_A_LEDGER, sqlite_trouble, unavailable
+from quaestor.ledger.store.driver_errors import NOT_A_LEDGER, sqlite_trouble, unavailable
+from quaestor.ledger.store.file_identity import FileWatch, refuse_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

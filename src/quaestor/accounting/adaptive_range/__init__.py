@@ -1,5 +1,0 @@
-"""The adaptive composition of bounded-range releases: the exact optimum, as a certified bracket."""
-
-from quaestor.accounting.adaptive_range.profile import AdaptiveRange
-
-__all__ = ["AdaptiveRange"]

@@ -1,0 +1,1 @@
+"""Sums of privacy losses, and certified answers about them."""

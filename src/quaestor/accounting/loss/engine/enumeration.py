@@ -1,0 +1,89 @@
+"""Few losses with few values, few times: every sum of them, listed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quaestor.accounting.loss.laws.finite import FiniteLoss
+from quaestor.accounting.loss.laws.responses import Responses
+from quaestor.accounting.numerics.atoms import UNIT, AtomCurve, Atoms
+
+if TYPE_CHECKING:
+    from quaestor.accounting.loss.engine.loss_sum import Product
+    from quaestor.accounting.numerics.complexes import Floats
+
+__all__ = ["enumerated"]
+
+_MOST_SUMS = 1 << 17
+_LARGEST_COUNT = 2000  # beyond this the line is better
+_MOST_VALUES = 64  # of one loss that comes more than once
+
+
+def enumerated(product: Product) -> AtomCurve | None:
+    """The exact curve of a product that has few different sums; None if they are many."""
+    groups: list[tuple[Floats, Floats, int]] = []  # losses, logarithms of masses, count
+    blur = error = 0.0
+    for law, count in product.terms:
+        if isinstance(law, FiniteLoss):
+            if not law.losses.size or law.doubt * count > 1.0:
+                return None
+            groups.append((law.losses, law.log_masses, count))
+            blur, error = blur + count * law.blur, error + 2 * count * law.doubt
+        elif isinstance(law, Responses) and law.epsilons.size <= 20:
+            for epsilon, times in zip(law.epsilons, law.counts, strict=True):
+                truth = -math.log1p(math.exp(-float(epsilon)))
+                pair = np.array([epsilon, -epsilon]), np.array([truth, truth - epsilon])
+                groups.append((*pair, int(times) * count))
+        else:
+            return None
+    sums = 1
+    for losses, _, count in groups:
+        if count > _LARGEST_COUNT or (losses.size > _MOST_VALUES and count > 1):
+            return None
+        sums *= math.comb(count + losses.size - 1, losses.size - 1)
+        if sums > _MOST_SUMS:
+            return None
+    atoms = Atoms(losses=np.zeros(1), masses=np.ones(1), blur=0.0, error=0.0)
+    for losses, log_masses, count in groups:
+        atoms = atoms @ _power(losses, log_masses, count)
+    return AtomCurve(replace(atoms, blur=atoms.blur + blur, error=atoms.error + error))
+
+
+def _power(losses: Floats, log_masses: Floats, count: int) -> Atoms:
+    """``count`` independent copies: one atom for every way to share the count among the values.
+
+    A log-mass is off by eight units. Those that are below -750 by more than the number of ways
+    can make up for belong to masses that underflow, and are accounted for as such.
+    """
+    largest = float(np.max(np.abs(log_masses)))
+    if count == 1:
+        return Atoms(
+            losses=losses,
+            masses=np.exp(log_masses),
+            blur=8 * UNIT * float(np.max(np.abs(losses))),
+            error=UNIT * (16 + 16 * min(largest, 750.0)),
+        )
+    shares = np.zeros((1, 0))
+    left = np.array([float(count)])
+    for _ in range(losses.size - 1):
+        options = [np.arange(rest + 1.0) for rest in left]
+        rows = np.repeat(np.arange(left.size), [len(option) for option in options])
+        taken = np.concatenate(options)
+        shares = np.column_stack((shares[rows], taken))
+        left = left[rows] - taken
+    shares = np.column_stack((shares, left))
+    factorials = np.array([math.lgamma(i + 1.0) for i in range(count + 1)])
+    logs = factorials[count] - np.sum(factorials[shares.astype(int)], axis=1)
+    logs = logs + shares @ log_masses
+    ways = float(factorials[count]) + count
+    size = ways + min(count * largest, 750.0 + ways)
+    return Atoms(
+        losses=shares @ losses,
+        masses=np.exp(logs),
+        blur=32 * UNIT * (count + losses.size) * float(np.max(np.abs(losses))),
+        error=UNIT * (64 + 32 * losses.size) * size,
+    )

@@ -1,0 +1,236 @@
+"""Answers about a sum of losses: the smallest certified interval for delta or epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from contextlib import suppress
+from copy import copy
+from typing import TYPE_CHECKING
+
+from flint import arb
+
+from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.loss.engine.closed_forms import closed_form
+from quaestor.accounting.loss.engine.enumeration import enumerated
+from quaestor.accounting.loss.engine.inversion import Line
+from quaestor.accounting.loss.engine.loss_sum import Product
+from quaestor.accounting.numerics.balls import (
+    ONE,
+    ZERO,
+    ball_of,
+    between,
+    outward,
+    working_precision,
+)
+from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.errors import BeyondFloats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor.accounting.loss.laws.law import Law
+
+__all__ = ["LossProfile"]
+
+_WIDTH = 1e-4  # relative, in delta: what smoothing aims at
+_MOST_REFINEMENTS = 4
+_VAGUE = 1e-2  # a line that knows less than this asks the moment bound too
+
+
+class LossProfile(Profile):
+    """The profile of independent losses in one direction: failures merged with the finite part."""
+
+    def __init__(self, laws: Sequence[tuple[Law, int]], *, width: float = _WIDTH) -> None:
+        """Keep the laws; lines are drawn when questions come."""
+        self.product = Product(laws)
+        self.width = width
+        self._lines: dict[float, Line] = {}
+        self._inherited: list[Line] = []
+        self._log_kept, self._told = _log_kept(laws), _least_told(laws)
+        listed = enumerated(self.product)
+        self._exact = closed_form(self.product) if listed is None else listed.bounds
+
+    def within(self, width: float) -> LossProfile:
+        """The same, to answer within a relative ``width``; narrower costs more nodes."""
+        narrower = copy(self)
+        narrower.width = min(width / 10, _WIDTH)
+        narrower._lines, narrower._inherited = {}, []
+        return narrower
+
+    def then(self, laws: Sequence[tuple[Law, int]]) -> LossProfile:
+        """The same with more losses; lines already drawn are carried on."""
+        longer = copy(self)
+        longer.product = self.product.then(laws)
+        longer._lines, longer._exact = {}, None
+        added = Product(laws)
+        lines = [*self._lines.values(), *self._inherited][-2:]
+        longer._inherited = []
+        for line in lines:
+            with suppress(BeyondFloats):  # the new losses have no moments there: a line less
+                if line.lattice is None and (more := line.with_more(added)).is_finite:
+                    longer._inherited.append(more)
+        with working_precision(128):
+            longer._log_kept = self._log_kept + _log_kept(laws)
+        longer._told = max(self._told, _least_told(laws))
+        return longer
+
+    def _failure(self) -> arb:
+        """The probability that some loss is infinite."""
+        with working_precision(128):
+            if self._log_kept.is_finite():
+                return -self._log_kept.expm1()
+            return between(arb(self._told), ONE)  # it may be all, or nearly
+
+    def _finite_delta(self, epsilon: float) -> Bounds:
+        """Enclose delta given that no loss is infinite."""
+        if not self.product.terms:
+            return Bounds.exactly(0.0)
+        if epsilon >= self.product.largest():  # which next to 0 may have been a little more
+            return Bounds(lower=0.0, upper=0.0 if epsilon > 1e-300 else 5e-324)
+        if self._exact is not None:
+            return self._exact(epsilon)
+        return self._on(self._line(epsilon), epsilon)
+
+    def _on(self, line: Line | None, epsilon: float) -> Bounds:
+        """What a line says, together with the moment bound where more is not known."""
+        known = Bounds(lower=0.0, upper=1.0) if line is None else line.delta(epsilon)
+        if self.product.moments_only:
+            upper = self.product.moment_delta(epsilon)
+        elif known.relative_width > _VAGUE:
+            upper = min(known.upper, self.product.moment_delta(epsilon))
+        else:
+            return known
+        return Bounds(lower=known.lower, upper=max(upper, known.lower))
+
+    def at_most(self, *, epsilon: float) -> float:
+        """A quick upper bound on the total delta: the moment bound."""
+        failure = outward(self._failure()).upper
+        finite = self.product.moment_delta(epsilon) if self.product.terms else 0.0
+        return min((finite + failure) * (1 + 1e-12), 1.0)
+
+    def _line(self, epsilon: float) -> Line | None:
+        """The line for this epsilon; None where the numbers are beyond floats."""
+        for line in self._inherited:
+            if line.delta(epsilon).relative_width <= 4 * self.width:
+                return line
+        return self._own_line(epsilon)
+
+    def _own_line(self, epsilon: float) -> Line | None:
+        if epsilon not in self._lines:
+            try:
+                self._lines[epsilon] = self._narrow_line(epsilon)
+            except (ArithmeticError, ValueError, MemoryError):
+                return None
+        return self._lines[epsilon]
+
+    def _narrow_line(self, epsilon: float) -> Line:
+        """Smooth less where an atom of the loss lies at epsilon, and smoothing costs more."""
+        line, width = Line.through(self.product, epsilon, width=self.width), self.width
+        for _ in range(_MOST_REFINEMENTS):
+            if line.smoothing == 0.0 or line.limited:
+                break
+            if line.delta(epsilon).relative_width <= 10 * self.width:
+                break
+            width /= 30
+            finer = Line.through(self.product, epsilon, width=width)
+            if finer.smoothing >= line.smoothing:
+                break
+            line = finer
+        return line
+
+    def delta_bounds(self, *, epsilon: float) -> Bounds:
+        """Enclose the total delta at ``epsilon``."""
+        failure = self._failure()
+        if math.isinf(epsilon) or failure == 1:
+            return outward(failure)
+        finite = ball_of(self._finite_delta(epsilon))
+        with working_precision(128):
+            return outward(finite + (1 - finite) * failure).clipped(0.0, 1.0)
+
+    def epsilon_bounds(self, *, delta: float) -> Bounds:
+        """Enclose the least epsilon that is true at ``delta``."""
+        if delta >= 1.0:
+            return Bounds.exactly(0.0)
+        failure = outward(self._failure())
+        if delta < failure.lower:
+            return Bounds.exactly(math.inf)
+        largest = self.product.largest()
+        if delta <= failure.upper:
+            return Bounds(lower=0.0, upper=largest if failure.upper == 0.0 else math.inf)
+        return self._search(delta, largest)
+
+    def _search(self, delta: float, largest: float) -> Bounds:
+        """Draw a line, solve on it, and draw a better one there, until it stays."""
+        guess = self._guess(delta)
+        if self._exact is not None:
+            return least_epsilon(
+                lambda epsilon: self.delta_bounds(epsilon=epsilon),
+                target=Bounds.exactly(delta),
+                guess=guess,
+                largest=largest,
+                polish=4,
+            )
+        failure = self._failure()
+        found = Bounds(lower=0.0, upper=largest)
+        for i in range(4):
+            line = self._line(guess) if i == 0 else self._own_line(guess)
+
+            def curve(epsilon: float, line: Line | None = line) -> Bounds:
+                ball = ball_of(self._on(line, epsilon))
+                with working_precision(128):
+                    return outward(ball + (1 - ball) * failure).clipped(0.0, 1.0)
+
+            found = least_epsilon(
+                curve,
+                target=Bounds.exactly(delta),
+                guess=guess,
+                largest=largest,
+                polish=4,
+                stride=0.01,
+            )
+            guess = (found.lower + found.upper) / 2
+            if line is None or self.product.moments_only:
+                break
+            if line.delta(guess).relative_width <= 10 * self.width and found.relative_width < 1e-3:
+                break
+        return found
+
+    def _guess(self, delta: float) -> float:
+        """Where an inherited line crosses delta, or else the moment bound's epsilon."""
+        failure = outward(self._failure()).upper
+        for line in self._inherited:
+            low, high = 0.0, max(16.0 * line.peak / line.theta, 1.0)
+            for _ in range(40):
+                middle = (low + high) / 2
+                low, high = (
+                    (middle, high) if line.delta(middle).lower > delta - failure else (low, middle)
+                )
+            return high
+        return self.product.typical_epsilon(max(delta - failure, 5e-324))
+
+    def supports(self, at_most: int) -> Sequence[float]:
+        """Evenly spread epsilons, up to where a delta of 1e-12 beyond the failures is reached."""
+        failure = outward(self._failure()).upper
+        if failure >= 1.0:
+            return [0.0]
+        largest = self.epsilon_bounds(delta=min(failure + 1e-12, 1.0)).upper
+        gaps = max(at_most - 1, 1)
+        return [largest * i / gaps for i in range(gaps + 1)]
+
+
+def _least_told(laws: Sequence[tuple[Law, int]]) -> float:
+    """What is told outright at least: by one of the losses alone."""
+    return max((law.infinite.lower for law, _ in laws), default=0.0)
+
+
+def _log_kept(laws: Sequence[tuple[Law, int]]) -> arb:
+    """The log of the probability that every loss is finite; minus infinity if some never is."""
+    chances = Counter[Bounds]()
+    for law, count in laws:
+        if law.infinite.upper > 0.0:
+            chances[law.infinite] += count
+    with working_precision(128):
+        if any(chance.lower >= 1.0 for chance in chances):
+            return arb.neg_inf()
+        return sum(((-ball_of(chance)).log1p() * n for chance, n in chances.items()), ZERO)

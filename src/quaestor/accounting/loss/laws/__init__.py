@@ -1,0 +1,1 @@
+"""Laws of privacy losses, one kind a file."""

@@ -1,0 +1,332 @@
+r"""Gaussian noise on a random part of the people: moments by the trapezoidal rule.
+
+With :math:`w(x) = 1-q+qe^{l}`, :math:`l = \mu x-\mu^2/2` and x standard normal without the person,
+removing the person compares :math:`w\varphi` with :math:`\varphi` (the loss is :math:`\log w`) and
+adding compares :math:`\varphi` with :math:`w\varphi` (the loss is :math:`-\log w`):
+
+.. math:: M(s) = \int\varphi(x)\,w(x)^{p}\,dx, \qquad p = s+1 \text{ or } p = -s .
+
+The integrand is analytic around the real axis, so that a rule with a step of about half a unit
+already has sixteen digits. What each part of the error is:
+
+*The rule* [Trefethen, Weideman 2014, Theorem 5.1]. If :math:`\int|f(x+iy)|\,dx \le B` for
+:math:`|y| \le d`, then the rule with step h errs by at most :math:`2B/(e^{2\pi d/h}-1)`. Here
+:math:`|\varphi(x+iy)| = \varphi(x)e^{y^2/2}`; :math:`|\arg w| \le \mu|y|`, so that
+:math:`|w^{it}| \le e^{|t|\mu|y|}`; :math:`|w(x+iy)| \le w(x)`, and
+:math:`|w(x+iy)| \ge w(x)\cos(\mu y/2)`. Hence :math:`B \le M(\theta)\,e^{d^2/2+|t|\mu d}`, times
+:math:`\cos(\mu d/2)^{-\theta}` for adding.
+
+*Fast oscillation.* For large t the line of x is moved off the axis by b, to where
+:math:`|w^{it}|` falls; between 0 and 2b it does not grow, so d = b and the factor of t drops out.
+
+*Truncation.* :math:`w^p \le 2^p((1-q)^p + q^pe^{pl})`, two Gaussian bells, each below M when
+integrated; beyond the window they have less than :math:`e^{-39}` of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from quaestor.accounting.loss.engine.exponential_sums import ExponentialSums, as_nats
+from quaestor.accounting.loss.laws.law import (
+    Law,
+    OneOfMany,
+    least_one_minus_cosine,
+    representatives,
+)
+from quaestor.accounting.loss.laws.mixture import complex_log_mixture, log_mixture, log_mixture_size
+from quaestor.accounting.numerics.certified_arithmetic import rough_arithmetic
+from quaestor.accounting.numerics.complexes import UNIT, summed
+from quaestor.errors import BeyondFloats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor.accounting.numerics.complexes import Complexes, Floats
+
+__all__ = ["SampledGaussianLoss", "SampledGaussianLosses"]
+
+_NATS = 39.0  # what the rule and truncation leave out: e^-39, below 1e-16
+_LEFT_OUT = 8 * math.exp(-_NATS)
+_CHUNK = 1 << 19  # elements treated at once, to bound memory
+_FAR = 30.0  # exponents beyond which M - 1 says no more than M
+_STEEPER = 1.25  # more than |q e^l/w| grows off the axis: 1/cos(0.6), for mu b up to 1.2
+_SLOW = 12.0  # nats of growth from which the line of x is moved
+_MOST_NODES = 200_000
+
+
+class SampledGaussianLoss(OneOfMany):
+    """Gaussian noise of shift over sigma ``mu``, each person in with probability ``rate``."""
+
+    def __init__(self, *, mu: float, rate: float, removing: bool) -> None:
+        self.mu, self.rate, self.removing = mu, rate, removing
+        self.largest = math.inf if removing else -math.log1p(-rate)
+
+    @classmethod
+    def together(cls, laws: Sequence[tuple[Law, int]]) -> list[tuple[Law, int]]:
+        """Those of one direction and of like mu in one: a common rule serves them."""
+        alike: defaultdict[tuple[bool, int], list[tuple[float, float, int]]] = defaultdict(list)
+        for law, count in laws:
+            assert isinstance(law, SampledGaussianLoss)  # noqa: S101
+            octave = math.frexp(law.mu)[1]
+            alike[law.removing, octave].append((law.mu, law.rate, count))
+        return [
+            (SampledGaussianLosses(*map(np.array, zip(*group, strict=True)), removing=removing), 1)
+            for (removing, _), group in alike.items()
+        ]
+
+
+class _Rule(NamedTuple):
+    """Places x (perhaps on a line beside the axis) and the step between them."""
+
+    places: Floats
+    step: float
+    shift: float
+
+
+class SampledGaussianLosses(Law):
+    """The sum of several such losses in one direction, each with its count."""
+
+    def __init__(self, mus: Floats, rates: Floats, counts: Floats, *, removing: bool) -> None:
+        self.mus, self.rates, self.counts, self.removing = mus, rates, counts, removing
+        with rough_arithmetic():  # more than floats hold is infinite
+            self.largest = math.inf if removing else float(np.sum(-np.log1p(-rates) * counts))
+        self.largest *= 1 + 1e-13
+        self._few = representatives(mus, counts)
+        self.decays_quickly = mus.size <= 4
+
+    def _power(self, theta: float) -> float:
+        return theta + 1 if self.removing else -theta
+
+    def _window(self, theta: float) -> tuple[float, float]:
+        """Where the integrand, for this theta and for 0, is not below e^-45 of its integral."""
+        powers = self._power(theta), self._power(0.0)
+        nats = _NATS + 6 + max(*powers, 0.0) * math.log(2)
+        if powers[0] < 0:
+            nats += powers[0] * (float(np.min(np.log1p(-self.rates))) - 0.2)
+        reach = math.sqrt(2 * nats)
+        return -reach, max(*powers, 0.0) * float(np.max(self.mus)) + reach
+
+    def _rule(self, theta: float, fastest: float) -> _Rule:
+        """The coarsest rule that is good to 39 nats for all t up to ``fastest``."""
+        mu, nats = float(np.max(self.mus)), _NATS + 3
+        adding = 0.0 if self.removing else max(theta, 0.0)
+        shift = min(1.2 / mu, 2.5) if fastest * mu > _SLOW else 0.0
+        if shift:
+            growth = 2 * shift**2 - adding * math.log(math.cos(mu * shift))
+            step = 2 * math.pi * shift / (nats + growth)
+        else:
+            d = np.linspace(0.02, 1.0, 50) * min(3.0 / mu, 10.0)
+            growths = d * d / 2 + fastest * mu * d - adding * np.log(np.cos(mu * d / 2))
+            step = float(np.max(2 * math.pi * d / (nats + growths)))
+        low, high = self._window(theta)
+        size = (high - low) / step + 2
+        if not size < _MOST_NODES:
+            raise BeyondFloats("the integrand is too steep to integrate")
+        places = np.asarray(low + step * np.arange(math.ceil(size)), np.float64)
+        return _Rule(places, step, shift if self.removing else -shift)
+
+    def _exponents(self, x: Floats) -> Floats:
+        """The noise's own log-ratio l, a row for each loss."""
+        return self.mus[:, None] * (x - self.mus[:, None] / 2)
+
+    def _log_ratios(self, x: Floats) -> Floats:
+        """The logarithm of w, a row for each loss."""
+        return log_mixture(self._exponents(x), self.rates[:, None])
+
+    def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
+        values, errors = np.empty(s.shape, np.complex128), np.empty(s.shape)
+        start = 0
+        while start < s.size:  # faster oscillation wants finer rules: treat blocks of t alike
+            reach = max(float(abs(s[start].imag)) * 2, 8.0)
+            stop = max(int(np.searchsorted(np.abs(s.imag), reach, side="right")), start + 1)
+            values[start:stop], errors[start:stop] = self._block(s[start:stop])
+            start = stop
+        return values, errors
+
+    def _block(self, s: Complexes) -> tuple[Complexes, Floats]:
+        theta, fastest = float(s[0].real), float(np.max(np.abs(s.imag)))
+        rule = self._rule(theta, fastest)
+        if rule.shift:
+            each, doubt = self._beside(rule, theta, s)
+        else:
+            each, doubt = self._sums(rule, theta).log_moments(s, left_out=_LEFT_OUT)
+        return summed(each, doubt, self.counts)
+
+    def _sums(self, rule: _Rule, theta: float) -> ExponentialSums:
+        """The sums of a rule on the real axis.
+
+        For a large mu, x^2/2 and log w are large and nearly the same, and so are mu x and mu^2/2:
+        what is charged are units of these, and not of their differences.
+        """
+        exponents, rates = self._exponents(rule.places), self.rates[:, None]
+        logs = log_mixture(exponents, rates)
+        squares = rule.places**2 / 2
+        log_masses = math.log(rule.step / math.sqrt(2 * math.pi)) - squares
+        mus = self.mus[:, None]
+        sizes = log_mixture_size(exponents, rates, logs, mus * (np.abs(rule.places) + mus))
+        mass_sizes = squares + 1 + (sizes if self.removing else np.zeros_like(logs))
+        return ExponentialSums(
+            logs if self.removing else -logs,
+            log_masses + logs if self.removing else np.broadcast_to(log_masses, logs.shape),
+            theta,
+            loss_sizes=sizes,
+            mass_sizes=mass_sizes,
+        )
+
+    def _at_theta(self, theta: float) -> Floats:
+        """The log-moment of each loss on the real axis, good to all but a few digits."""
+        rule = self._rule(theta, 0.0)
+        logs = self._log_ratios(rule.places)
+        bells = math.log(rule.step / math.sqrt(2 * math.pi)) - rule.places**2 / 2
+        exponents = bells + self._power(theta) * logs
+        top = np.max(exponents, axis=1)
+        values: Floats = top + np.log(np.sum(np.exp(exponents - top[:, None]), axis=1))
+        return values
+
+    def _beside(self, rule: _Rule, theta: float, s: Complexes) -> tuple[Complexes, Floats]:
+        """The sums of a rule beside the axis, where the loss is complex."""
+        places = np.asarray(rule.places + 1j * rule.shift, np.complex128)
+        mus, rates = self.mus[:, None], self.rates[:, None]
+        exponents = mus * (places - mus / 2)
+        ratios = complex_log_mixture(exponents, rates)
+        losses = ratios if self.removing else -ratios
+        logs = math.log(rule.step / math.sqrt(2 * math.pi)) - places**2 / 2 + 0 * ratios
+        logs = logs + ratios if self.removing else logs
+        log_moment = self._at_theta(theta)
+        # the ingredients of a loss and of a log-mass, before they cancel; here slopes may pass 1
+        real = log_mixture(exponents.real, rates)
+        slopes = np.exp(np.minimum(np.log(rates) + exponents.real - real, 0.0)) * _STEEPER
+        sizes = np.abs(ratios) + slopes * (mus * (np.abs(places) + mus) + np.abs(np.log(rates)))
+        mass_sizes = np.abs(places) ** 2 / 2 + (sizes if self.removing else 0.0)
+        values, errors = np.empty((2, s.size, self.mus.size), np.complex128)
+        step = max(_CHUNK // losses.size, 1)
+        for start in range(0, s.size, step):
+            part = slice(start, start + step)
+            exponents = logs + s[part, None, None] * losses
+            top = np.max(exponents.real, axis=(0, 2))
+            terms = np.exp(exponents - top[:, None])
+            sums = np.sum(terms, axis=2)
+            weights = np.abs(terms)
+            doubt = UNIT * np.sum(weights * (128 + 8 * mass_sizes), axis=2)
+            doubt += UNIT * np.abs(s[part, None]) * np.sum(weights * (16 * sizes), axis=2)
+            doubt += _LEFT_OUT * np.exp(np.minimum(log_moment - top, 700.0))
+            values[part] = top + np.log(np.where(sums == 0, 1e-300, sums))
+            errors[part] = as_nats(doubt, np.abs(sums)) + 8 * UNIT * np.abs(top)
+        return values, errors.real
+
+    def rough_log_moments(self, thetas: Floats) -> Floats:
+        """Of a few of the losses, which stand for the others: two bells, and what lies between."""
+        few, counts = self._few
+        mus, rates = self.mus[few, None, None], self.rates[few, None, None]
+        powers = (thetas + 1 if self.removing else -thetas)[:, None]
+        centres = np.maximum(powers, self._power(0.0)) * mus
+        even = np.linspace(0.0, 1.0, 96)
+        apart = even * 18.0 - 9.0 + np.where(np.arange(96) % 2 == 0, 0.0, centres)
+        x = np.where(centres > 40.0, apart, (centres + 18.0) * even - 9.0)
+        steps = np.where(centres > 40.0, 18.0 / 47.5, (centres + 18.0) / 95.0)[..., 0]
+        steps = steps / math.sqrt(2 * math.pi)
+        logs = np.logaddexp(np.log1p(-rates), np.log(rates) + mus * (x - mus / 2))
+        rises = (logs if self.removing else -logs) * thetas[:, None]
+        bells = self._power(0.0) * logs - x * x / 2
+        top = np.max(bells + rises, axis=-1)
+        far = top + np.log(np.sum(np.exp(bells + rises - top[..., None]), axis=-1) * steps)
+        near = np.log1p(np.sum(np.exp(bells) * np.expm1(rises), axis=-1) * steps)
+        values: Floats = counts @ np.where(np.max(np.abs(rises), axis=-1) > _FAR, far, near)
+        return values
+
+    def work(self, count: int, step: float) -> float:  # noqa: ARG002
+        return 40.0 * count * self.mus.size
+
+    def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
+        """Each loss by pairs of cells, and by moving the line of x where that is stronger."""
+        falls = np.zeros(low.shape)
+        shares, low_ends, high_ends = _cells(self, theta, 14 if self.mus.size <= 4 else 8)
+        few = set(self._few[0].tolist())
+        for i, count in enumerate(self.counts):
+            fall = _decay_of_cells(shares[i], low_ends[i], high_ends[i], low, high)
+            if i in few:
+                fast = low * self.mus[i] > 1.0
+                fall[fast] = np.maximum(fall[fast], _decay_beside(self, i, theta, low[fast]))
+            falls += count * fall
+        return falls
+
+
+def _cells(law: SampledGaussianLosses, theta: float, count: int) -> tuple[Floats, Floats, Floats]:
+    """Cells of the tilted loss: lower bounds on their masses, and their ends; a row for each loss.
+
+    Over a cell w^p, which is monotone in x, is at least its lesser end's, and the bell has its
+    exact mass. Cells lie evenly between the quantiles that matter.
+    """
+    power = law._power(theta)
+    fine = 16 * count
+    low, high = law._window(theta)
+    edges = np.linspace(max(low, -7.0), high - abs(low) + 7.0, fine + 1)
+    logs = law._log_ratios(edges)
+    below, above = (
+        np.array([math.erfc(x) / 2 for x in sign * edges / math.sqrt(2)]) for sign in (-1, 1)
+    )
+    masses = np.where(edges[:-1] > 0, above[:-1] - above[1:], below[1:] - below[:-1])
+    ends = power * logs
+    heights = np.minimum(ends[:, :-1], ends[:, 1:]) - law._at_theta(theta)[:, None]
+    shares = np.exp(np.minimum(heights, 700.0)) * masses * 0.999
+    losses = logs if law.removing else -logs[:, ::-1]
+    shares = shares if law.removing else shares[:, ::-1]
+    # join fine cells until each has about an equal share of the tilted spread
+    middle = (losses[:, 1:] + losses[:, :-1]) / 2
+    weight = shares * np.abs(middle - np.sum(shares * middle, axis=1, keepdims=True))
+    levels = np.cumsum(np.sum(weight / np.maximum(np.sum(weight, 1), 1e-300)[:, None], axis=0))
+    cuts = np.searchsorted(levels, levels[-1] * np.arange(1, count) / count)
+    starts = np.unique(np.concatenate(([0], cuts + 1)))
+    starts = starts[starts < fine]
+    stops = np.append(starts[1:], fine)
+    return np.add.reduceat(shares, starts, axis=1), losses[:, starts], losses[:, stops]
+
+
+def _decay_of_cells(
+    shares: Floats, low_ends: Floats, high_ends: Floats, low: Floats, high: Floats
+) -> Floats:
+    """As :func:`decay_of_atoms`, for cells instead of atoms: differences are known within ends."""
+    i, j = np.triu_indices(shares.size, k=1)
+    least, most = np.maximum(low_ends[j] - high_ends[i], 0.0), high_ends[j] - low_ends[i]
+    gain = least_one_minus_cosine(np.outer(low, least), np.outer(high, most))
+    gain = gain @ (2 * shares[i] * shares[j])
+    falls: Floats = -0.5 * np.log1p(-np.minimum(gain * 0.999, 1 - 1e-12))
+    return falls
+
+
+def _decay_beside(law: SampledGaussianLosses, i: int, theta: float, low: Floats) -> Floats:
+    r"""Move the integral over x off the real axis, by b, to where e^(itL) falls.
+
+    There :math:`|e^{sL}| = |w|^{\theta}e^{-t|\arg w|}`, and the integrand is positive and falls in
+    t. It is summed on a grid with the largest value of each cell.
+    """
+    mu, rate = float(law.mus[i]), float(law.rates[i])
+    one = SampledGaussianLosses(
+        law.mus[i : i + 1], law.rates[i : i + 1], np.ones(1), removing=law.removing
+    )
+    power = law._power(theta)
+    x = np.linspace(*one._window(theta), 161)
+    step = x[1] - x[0]
+    log_moment = float(one._at_theta(theta)[0])
+    best = np.zeros(low.shape)
+    for angle in (1.2, 2.0):
+        shift = angle / mu
+        if shift * shift / 2 > 60.0 or mu * (float(np.max(np.abs(x))) + mu) > 690.0:
+            continue
+        w = 1 - rate + rate * np.exp(mu * (x - mu / 2) + 1j * angle)
+        size = -(x**2) / 2 + shift**2 / 2 - math.log(2 * math.pi) / 2 - log_moment
+        size = size + power * np.log(np.abs(w))
+        turn = np.angle(w)
+        largest = np.maximum(size[1:], size[:-1])
+        # turn rises with x; what is above e^50 of the moment certifies nothing
+        exponents = np.minimum(largest[None, :] - np.outer(low, turn[:-1]), 50.0)
+        # between grid points the logarithm bends by at most its second derivative
+        bend = math.exp(min(step**2 * (1 + (abs(power) + 1) * mu**2), 600.0))
+        bound = np.sum(np.exp(exponents), axis=1) * step * bend + 2 * math.exp(-_NATS)
+        best = np.maximum(best, -np.log(np.maximum(bound * 1.01, 1e-300)))
+    return best

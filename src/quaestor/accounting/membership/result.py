@@ -1,0 +1,182 @@
+"""The answer of ``compose_across``: what many databases tell, of one person, together."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.curves.worst_of import Maximum
+from quaestor.accounting.membership.search import search
+from quaestor.accounting.releases.base import check_real
+from quaestor.accounting.tradeoff import Tradeoff
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quaestor.accounting.membership.comparison import Difference
+    from quaestor.accounting.membership.facts import Fact
+    from quaestor.accounting.membership.worst_case import Found, Question
+    from quaestor.accounting.numerics.bounds import Bounds
+
+__all__ = ["AcrossComposition", "WorstMemberships"]
+
+
+class WorstMemberships(NamedTuple):
+    """Two memberships that are hard to hide from each other.
+
+    Attributes:
+        first: the databases that a person is in, in one world.
+        second: the same in the other world.
+        differing: the databases whose input is not the same in both worlds.
+    """
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    differing: tuple[str, ...]
+
+
+class AcrossComposition:
+    """What the releases of many databases tell about one person; every number is certified."""
+
+    def __init__(self, question: Question, membership: Fact) -> None:
+        """Keep the question; nothing is computed before the first answer."""
+        self._question = question
+        self.membership = membership
+
+    def __repr__(self) -> str:
+        """The facts and the relation; the databases only by their number."""
+        count = len(self._question.databases.names)
+        return (
+            f"compose_across({{{count} databases}}, membership={self.membership!r}, "
+            f"neighbours={self.neighbours!r})"
+        )
+
+    @property
+    def databases(self) -> tuple[str, ...]:
+        """The names, in their order."""
+        return self._question.databases.names
+
+    @property
+    def neighbours(self) -> str:
+        """Which worlds are compared."""
+        return self._question.neighbours
+
+    @cached_property
+    def _found(self) -> Found:
+        return search(self._question)
+
+    @cached_property
+    def _curve(self) -> Maximum:
+        found, databases = self._found, self._question.databases
+        profiles = {difference: databases.profile(difference) for difference in found.attained}
+        attained = tuple(profiles.values())
+        if found.upper is None:
+            from quaestor.accounting.membership.envelope import envelope
+
+            return Maximum(attained=attained, upper=[envelope(self._question, found.forest)])
+        if found.exact:
+            return Maximum(attained=attained, upper=attained)
+        upper = [
+            profiles[each] if each in profiles else databases.profile(each) for each in found.upper
+        ]
+        return Maximum(attained=attained, upper=upper)
+
+    @property
+    def exact(self) -> bool:
+        """Whether some comparison that can occur attains the answer; otherwise it is a bound."""
+        return self._found.exact
+
+    @property
+    def method(self) -> str:
+        """How the worst memberships were found, or bounded, in words."""
+        sure = "exact" if self.exact else "a sound bound"
+        return f"{sure} ({self._found.method})"
+
+    def epsilon(self, *, delta: float) -> float:
+        """The smallest epsilon known to be true at ``delta``: a sound upper bound."""
+        return self.epsilon_bounds(delta=delta).upper
+
+    def epsilon_bounds(self, *, delta: float) -> Bounds:
+        """Enclose the smallest epsilon that is true at ``delta``."""
+        return self._curve.epsilon_bounds(delta=check_real("delta", delta, low=0.0, high=1.0))
+
+    def delta(self, *, epsilon: float) -> float:
+        """The smallest delta known to be true at ``epsilon``: a sound upper bound."""
+        return self.delta_bounds(epsilon=epsilon).upper
+
+    def delta_bounds(self, *, epsilon: float) -> Bounds:
+        """Enclose the smallest delta that is true at ``epsilon``."""
+        at = check_real("epsilon", epsilon, low=0.0, high=math.inf)
+        return self._curve.delta_bounds(epsilon=at)
+
+    def tradeoff(self) -> Tradeoff:
+        """The privacy region: what any attacker's test between two such worlds can reach."""
+        return Tradeoff(self._curve)
+
+    def advantage(self) -> Bounds:
+        """Enclose the best attack advantage (the total variation distance)."""
+        return self.tradeoff().advantage()
+
+    def worst(
+        self, *, delta: float | None = None, epsilon: float | None = None
+    ) -> WorstMemberships | None:
+        """Two memberships that attain the answer at ``delta``, or at ``epsilon``.
+
+        Where the answer is a bound, the worst two among those that were tried, or None if none
+        of them is known to occur. Also None if nothing can be told apart at all.
+        """
+        if (delta is None) == (epsilon is None):
+            given = "both" if delta is not None else "neither"
+            raise InvalidParameter("worst", given, "given either delta or epsilon")
+        place = self._curve.worst(delta=delta, epsilon=epsilon)
+        if place is None:
+            return None
+        first, second = list(self._found.attained.values())[place]
+        apart = first | second if self._question.replaced else first ^ second
+        shown = self._question.rules.shown
+        return WorstMemberships(shown(first), shown(second), shown(apart))
+
+    def naive(self) -> Composition:
+        """What composing everything, as if everybody were everywhere, would give.
+
+        (With ``replace_record`` even that is too little, for records may change in place.)
+        """
+        databases = self._question.databases
+        everything = databases.counted(self._question.rules.everything)
+        return compose(
+            *(
+                release * (count * times)
+                for kind, times in everything.items()
+                for release, count in databases.kinds[kind]
+            )
+        )
+
+    def most_changes(self) -> int:
+        """The most databases in which two compared worlds can differ (bounded from above)."""
+        found = self._found
+        if found.upper is None:
+            limits = found.forest
+            limits = limits.doubled() if self.neighbours == "replace" else limits
+            count = limits.greedy(range(len(self.databases))).bit_count()
+            return 2 * count if self._question.replaced else count
+        return max(map(_changes, found.upper), default=0)
+
+    def parallel_epsilon(self) -> float:
+        """What parallel composition would say: changes times the largest epsilon of a database.
+
+        Theorem:
+            McSherry 2009, as the paper uses it for comparison (Section V-A1): it knows epsilons
+            only, adds them up, and takes every database for the worst one. Infinite where some
+            database has no epsilon at delta 0.
+        """
+        each = (
+            compose(*(release * count for release, count in kind)).epsilon(delta=0.0)
+            for kind in self._question.databases.kinds
+        )
+        changes = self.most_changes()
+        return math.nextafter(changes * max(each, default=0.0), math.inf) if changes else 0.0
+
+
+def _changes(difference: Difference) -> int:
+    return sum(count * (2 if item.change == "both" else 1) for item, count in difference)

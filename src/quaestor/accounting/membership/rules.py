@@ -1,0 +1,182 @@
+"""Facts about named databases, as sets of bits: what is allowed, and whether anything is.
+
+A membership vector is a Python integer: bit i says whether the person is in database i. That is
+exact, compact, and fast for ten thousand databases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+from quaestor.accounting.membership.facts import (
+    All,
+    AtMost,
+    ExactlyOne,
+    Exclusive,
+    Fact,
+    Implies,
+    Vectors,
+)
+from quaestor.errors import ContradictoryFacts, UnknownDatabase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = ["FEW", "Cap", "Rules", "bits", "resolve"]
+
+FEW = 12  # databases whose memberships are listed one by one
+
+
+class Cap(NamedTuple):
+    """Of these databases, a person is in at least ``low`` and at most ``high``."""
+
+    mask: int
+    low: int
+    high: int
+
+
+class Sides(NamedTuple):
+    """Two groups of databases that a fact sets against each other."""
+
+    a: int
+    b: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The facts, resolved: every one of them must hold of a membership."""
+
+    names: tuple[str, ...]
+    caps: tuple[Cap, ...] = ()
+    implications: tuple[Sides, ...] = ()
+    exclusions: tuple[Sides, ...] = ()
+    listed: frozenset[int] | None = None
+
+    @property
+    def everything(self) -> int:
+        """The membership of somebody who is everywhere."""
+        return (1 << len(self.names)) - 1
+
+    def allows(self, member: int) -> bool:
+        """Whether somebody can be in exactly these databases."""
+        return (
+            all(low <= (member & mask).bit_count() <= high for mask, low, high in self.caps)
+            and all(not member & a or member & b == b for a, b in self.implications)
+            and not any(member & a and member & b for a, b in self.exclusions)
+            and (self.listed is None or member in self.listed)
+        )
+
+    def closed(self, member: int) -> int:
+        """The least membership with these databases that breaks no implication."""
+        before = -1
+        while member != before:
+            before = member
+            for a, b in self.implications:
+                member |= b if member & a else 0
+        return member
+
+    def not_too_many(self, member: int) -> bool:
+        """Whether no upper limit and no exclusion is broken (more may still be missing)."""
+        return all((member & mask).bit_count() <= high for mask, _, high in self.caps) and not any(
+            member & a and member & b for a, b in self.exclusions
+        )
+
+    def memberships(self) -> list[int] | None:
+        """All that are allowed, one by one; None where they are too many to list."""
+        if self.listed is not None:
+            return [member for member in sorted(self.listed) if self.allows(member)]
+        if len(self.names) > FEW:
+            return None
+        return [member for member in range(1 << len(self.names)) if self.allows(member)]
+
+    def shown(self, member: int) -> tuple[str, ...]:
+        """The names behind the bits."""
+        return tuple(self.names[i] for i in bits(member))
+
+
+def bits(member: int) -> Iterator[int]:
+    """The places of the ones, lowest first."""
+    for i, bit in enumerate(reversed(f"{member:b}")):
+        if bit == "1":
+            yield i
+
+
+def resolve(fact: Fact, names: Sequence[str]) -> Rules:
+    """Look the facts' names up among the databases.
+
+    Raises:
+        UnknownDatabase: a fact names a database that there is not.
+        ContradictoryFacts: two facts leave nobody any membership at all (found wherever the
+            memberships can be listed, or limits alone decide it).
+    """
+    place = {name: i for i, name in enumerate(names)}
+
+    def mask(listed: Iterable[str]) -> int:
+        member = 0
+        for name in listed:
+            if name not in place:
+                near = get_close_matches(name, place, n=1)
+                raise UnknownDatabase(name, near=near[0] if near else None, known=len(place))
+            member |= 1 << place[name]
+        return member
+
+    caps: list[Cap] = []
+    implications: list[Sides] = []
+    exclusions: list[Sides] = []
+    listed: frozenset[int] | None = None
+    for each in All(fact).facts:
+        if isinstance(each, AtMost | ExactlyOne):
+            group = mask(names if each.of is None else each.of)
+            single = isinstance(each, ExactlyOne)
+            high = each.m if isinstance(each, AtMost) else 1
+            caps.append(Cap(group, int(single), min(high, group.bit_count())))
+        elif isinstance(each, Exclusive):
+            sides = Sides(mask(each.a), mask(each.b))
+            if len(each.a) == len(each.b) == 1:
+                caps.append(Cap(sides.a | sides.b, 0, 1))
+            else:
+                exclusions.append(sides)
+        elif isinstance(each, Implies):
+            implications.append(Sides(mask(each.a), mask(each.b)))
+        elif isinstance(each, Vectors):
+            some = frozenset(map(mask, each.vectors))
+            listed = some if listed is None else listed & some
+    rules = Rules(
+        names=tuple(names),
+        caps=tuple(_merged(caps)),
+        implications=tuple(dict.fromkeys(implications)),
+        exclusions=tuple(dict.fromkeys(exclusions)),
+        listed=listed,
+    )
+    _refuse_contradictions(rules, fact)
+    return rules
+
+
+def _merged(caps: list[Cap]) -> Iterator[Cap]:
+    """One limit for each group of databases: the strictest."""
+    by_mask: dict[int, Cap] = {}
+    for cap in caps:
+        old = by_mask.get(cap.mask, cap)
+        by_mask[cap.mask] = Cap(cap.mask, max(old.low, cap.low), min(old.high, cap.high))
+    return iter(by_mask.values())
+
+
+def _refuse_contradictions(rules: Rules, fact: Fact) -> None:
+    known = rules.memberships()
+    if known is not None:
+        if not known:
+            raise ContradictoryFacts(repr(fact))
+        return
+    if any(cap.low > min(cap.high, cap.mask.bit_count()) for cap in rules.caps):
+        raise ContradictoryFacts(repr(fact))
+    # what is demanded of groups that do not overlap must fit into every group that holds them
+    demanded = sorted((c for c in rules.caps if c.low), key=lambda c: c.mask.bit_count())
+    apart: list[Cap] = []
+    for cap in demanded:
+        if not any(cap.mask & other.mask for other in apart):
+            apart.append(cap)
+    for cap in rules.caps:
+        if sum(c.low for c in apart if c.mask & cap.mask == c.mask) > cap.high:
+            raise ContradictoryFacts(repr(fact))

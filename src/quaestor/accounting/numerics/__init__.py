@@ -1,0 +1,1 @@
+"""Certified numbers: intervals, balls, tails, and floats rounded to the safe side."""

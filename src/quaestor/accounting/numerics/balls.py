@@ -1,0 +1,96 @@
+"""Arb balls: arithmetic that carries its own proof, and the way out of it into floats.
+
+A ball is a midpoint with a radius that is certain to cover the truth. Everything here either
+returns a ball or rounds one outward. The working precision is a setting of the arithmetic, not of
+the answer: a thread that lowers it can only make another thread's balls wider, never wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from flint import arb, ctx, fmpq
+
+from quaestor.accounting.numerics.bounds import Bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+__all__ = [
+    "ONE",
+    "ZERO",
+    "ball_of",
+    "between",
+    "outward",
+    "rational",
+    "refined",
+    "working_precision",
+]
+
+ZERO, ONE = arb(0), arb(1)
+
+_ENOUGH_BITS = 56  # three more than a float64 holds, so that outward rounding costs one ulp
+_STEPS_OF_PRECISION = (64, 128, 256, 512, 1024, 2048, 4096)
+_SMALLEST_FLOAT = 5e-324
+
+working_precision = ctx.workprec
+
+
+def _float_at_most(exact: arb) -> float:
+    value = float(exact)
+    while not arb(value) <= exact:
+        value = math.nextafter(value, -math.inf)
+    return value
+
+
+def _float_at_least(exact: arb) -> float:
+    value = float(exact)
+    while not arb(value) >= exact:
+        value = math.nextafter(value, math.inf)
+    return value
+
+
+def outward(ball: arb) -> Bounds:
+    """The narrowest float64 interval that contains the ball.
+
+    >>> one_third = outward(arb(1) / 3)
+    >>> one_third.lower < 1 / 3 + 1e-16 and one_third.width < 2e-16
+    True
+    """
+    with working_precision(max(64, ctx.prec)):
+        if not ball.is_finite():
+            return Bounds(lower=-math.inf, upper=math.inf)
+        return Bounds(lower=_float_at_most(ball.lower()), upper=_float_at_least(ball.upper()))
+
+
+def between(low: arb, high: arb) -> arb:
+    """The ball that contains both, and everything between them."""
+    return low.union(high)
+
+
+def ball_of(bounds: Bounds) -> arb:
+    """The ball of a float interval, for further arithmetic."""
+    return between(arb(bounds.lower), arb(bounds.upper))
+
+
+def rational(value: Fraction) -> arb:
+    """The ball of an exact fraction, at the working precision."""
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def refined(compute: Callable[[int], arb]) -> arb:
+    """Ask ``compute`` for more and more bits until the ball is as narrow as a float64 can show.
+
+    ``compute(bits)`` aims at ``bits`` bits of relative accuracy and returns whatever it certifies.
+    """
+    ball = ZERO
+    for bits in _STEPS_OF_PRECISION:
+        with working_precision(bits + 16):
+            ball = compute(bits)
+            if ball.is_zero() or ball.rel_accuracy_bits() >= _ENOUGH_BITS:
+                break
+            if ball.is_finite() and abs(ball) < _SMALLEST_FLOAT:
+                break
+    return ball

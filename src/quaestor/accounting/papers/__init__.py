@@ -1,0 +1,1 @@
+"""What the papers' formulas say, beside what is exact."""

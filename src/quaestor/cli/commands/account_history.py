@@ -1,0 +1,110 @@
+"""The ``account history`` command: the balance after every entry."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.cli.commands.account import Name
+from quaestor.cli.commands.composition import Json
+from quaestor.cli.drawing.numbers import print_json, print_table, say
+from quaestor.cli.ledger_place import HERE, Place, opened
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quaestor.ledger import BalanceHistory, BalancePoint
+
+__all__ = ["history"]
+
+_FORMATS = (".svg", ".png", ".pdf")
+_MOST_DRAWN = 2000
+
+
+def history(  # noqa: PLR0913  # whose, how much of it, and where to
+    name: Name,
+    analyst: Annotated[
+        str,
+        typer.Option("--analyst", help="Where there are quotas: only what this analyst may see."),
+    ] = "",
+    last: Annotated[int, typer.Option("--last", min=1, help="How many changes to print.")] = 20,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw all of it into this .svg, .png or .pdf file."),
+    ] = None,
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """The balance after every entry: epsilon lost so far, and how much of the budget is used.
+
+    Without --analyst it is for the owner: it shows what all analysts have charged.
+    """
+    if plot is not None and plot.suffix.lower() not in _FORMATS:
+        raise InvalidParameter("--plot", str(plot), f"a file that ends in {', '.join(_FORMATS)}")
+    with opened(ledger) as book:
+        found = book.account(name).history(analyst=analyst)
+    if plot is not None:
+        _draw(found, plot)
+    if json:
+        print_json({**found.to_dict(), "plot": None if plot is None else str(plot)})
+        return
+    _print(found, last)
+    if plot is not None:
+        say(f"drawn into {plot}", plain=True)
+
+
+def _draw(found: BalanceHistory, plot: Path) -> None:
+    from quaestor.figures.burn_down import draw_burn_down
+    from quaestor.ledger import thinned
+
+    places = {id(point): place for place, point in enumerate(found, start=1)}
+    shown = thinned(found, most=_MOST_DRAWN)
+    draw_burn_down(
+        used=[point.used for point in shown],
+        lost=[point.epsilon for point in shown],
+        numbers=[places[id(point)] for point in shown],
+        title=_whose(found),
+        delta=found.delta,
+        out=plot,
+    )
+
+
+def _whose(found: BalanceHistory) -> str:
+    return found.account if found.analyst is None else f"{found.analyst}'s quota of {found.account}"
+
+
+def _print(found: BalanceHistory, last: int) -> None:
+    whose = "account" if found.analyst is None else ""
+    target = f"epsilon {found.epsilon!r}, delta {found.delta!r}"
+    say(f"{whose} {_whose(found)}: {target}".strip(), plain=True)
+    if not found.points:
+        say("nothing was charged yet")
+        return
+    end = found.points[-1]
+    counts = (
+        f"{sum(p.kind == kind for p in found)} {kind}" for kind in ("charged", "imported", "void")
+    )
+    lost = f"lost so far: epsilon {_epsilon(end)} at delta {found.delta!r}"
+    say(f"{lost}; {_percent(end)} of the budget used")
+    say(f"changes: {', '.join(counts)}")
+    rows = [
+        [str(p.number), p.time[:16].replace("T", " "), p.kind, p.dataset, _epsilon(p), _percent(p)]
+        for p in found.points[-last:]
+    ]
+    first = "#entry" if found.analyst is None else "#receipt"
+    heads = [first, "#time (UTC)", "change", "dataset", "#epsilon so far", "#used"]
+    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+    if len(found) > last:
+        say(f"and {len(found) - last} earlier; --last {len(found)} shows all")
+
+
+def _epsilon(point: BalancePoint) -> str:
+    return "no finite value" if math.isinf(point.epsilon) else rounded_up(point.epsilon)
+
+
+def _percent(point: BalancePoint) -> str:
+    return f"{min(math.ceil(point.used * 100), 100 - (point.used < 1))} %"

@@ -1,0 +1,89 @@
+"""The ``account report`` command: what the ledger knows, in the forms that others ask for."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quaestor.cli.commands.account import Name
+from quaestor.cli.commands.catalog import CatalogFile, catalog_path
+from quaestor.cli.commands.composition import Json
+from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.cli.ledger_place import HERE, Place, opened
+from quaestor.errors import InvalidCatalog, InvalidParameter
+
+if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import Catalog
+
+__all__ = ["ReportForm", "report"]
+
+
+class ReportForm(StrEnum):
+    """Which report it is."""
+
+    REGISTRY = "registry"
+    NIST = "nist"
+
+
+def report(  # noqa: PLR0913  # which, of what, and where to
+    name: Name,
+    form: Annotated[
+        ReportForm,
+        typer.Option(
+            "--format",
+            help="registry: a record of the OpenDP deployments registry (YAML, tier 3). "
+            "nist: a worksheet after NIST SP 800-226 (Markdown).",
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option("--out", help="A file, if not here.")] = None,
+    catalog: CatalogFile = None,
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """A report about an account, filled in from the ledger and the catalog, if there is one.
+
+    What only a person can say is marked TO BE FILLED IN. It is for the owner, and says nothing of
+    single analysts, purposes or answers.
+    """
+    from quaestor.curator.reports.nist_worksheet import nist_worksheet
+    from quaestor.curator.reports.registry_record import registry_record
+    from quaestor.curator.reports.report_facts import facts_of
+
+    with opened(ledger) as book:
+        facts = facts_of(book, name, _catalog(catalog))
+    text = registry_record(facts) if form is ReportForm.REGISTRY else nist_worksheet(facts)
+    missing = text.count("TO BE FILLED IN:")
+    if out is not None:
+        _write(out, text)
+    if json:
+        described = {"account": name, "format": form.value, "to_fill_in": missing}
+        print_json(
+            {**described, "out": str(out)} if out is not None else {**described, "text": text}
+        )
+    elif out is None:
+        typer.echo(text, nl=False)
+    else:
+        say(f"written to {out}; {missing} answers are TO BE FILLED IN", plain=True)
+
+
+def _catalog(given: Path | None) -> Catalog | None:
+    """The catalog that was named or, if there is one, the nearest."""
+    from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
+
+    if given is None:
+        try:
+            return read_catalog(find_catalog())
+        except InvalidCatalog:
+            return None
+    return read_catalog(catalog_path(given))
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        valid = f"a file that can be written ({problem.strerror})"
+        raise InvalidParameter("--out", str(out), valid) from None

@@ -1,0 +1,105 @@
+"""The ``across`` command: many databases, and what is known about who can be where."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quaestor.accounting.membership.plan_file import Plan, plan_from_toml
+from quaestor.accounting.membership.result import AcrossComposition, WorstMemberships
+from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.cli.commands.composition import Delta, Json
+from quaestor.cli.drawing.numbers import interval, print_json, print_table, say
+from quaestor.errors import InvalidPlan
+
+__all__ = ["across", "read_plan"]
+
+_MOST_NAMES = 3
+
+
+def across(
+    plan: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PLAN", help="A TOML file: databases, releases, facts.", show_default=False
+        ),
+    ],
+    delta: Delta,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(help="add_remove, replace or replace_record, instead of the plan's."),
+    ] = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """The smallest epsilon that is true across many databases, given who can be where."""
+    known = read_plan(plan)
+    composed = known.composed(neighbours=neighbours)
+    bounds = composed.epsilon_bounds(delta=delta)
+    worst = composed.worst(delta=delta)
+    naive = composed.naive().epsilon_bounds(delta=delta)
+    if json:
+        print_json(_described(known, composed, bounds, worst, naive, delta))
+        return
+    say(f"epsilon = [bold]{rounded_up(bounds.upper)}[/bold] at delta = {delta!r}")
+    say(f"[dim]certified {interval(bounds)}, {composed.method}[/dim]")
+    say(f"{len(composed.databases)} databases, neighbours: {composed.neighbours}")
+    if worst is not None:
+        say(f"worst: {_people(worst.first)}, against {_people(worst.second)}", plain=True)
+        say(f"they differ in {len(worst.differing)} databases")
+    parallel = composed.parallel_epsilon()
+    print_table(
+        "What others would have said",
+        ["", "#epsilon"],
+        [
+            ["[bold]given the facts[/bold]", rounded_up(bounds.upper)],
+            ["naive: as if everybody were everywhere", rounded_up(naive.upper)],
+            [
+                "parallel: changes times the largest epsilon",
+                "-" if math.isinf(parallel) else rounded_up(parallel),
+            ],
+        ],
+    )
+
+
+def read_plan(path: Path) -> Plan:
+    """A plan file; every error says where and what to do."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+        raise InvalidPlan(str(path), f"cannot be read ({reason}); give a TOML file") from None
+    return plan_from_toml(text)
+
+
+def _people(names: tuple[str, ...]) -> str:
+    if not names:
+        return "a person in none"
+    shown = ", ".join(names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return f"a person in {shown}" + (f" and {more} more" if more > 0 else "")
+
+
+def _described(  # noqa: PLR0913  # an answer has as many parts
+    plan: Plan,
+    composed: AcrossComposition,
+    bounds: Bounds,
+    worst: WorstMemberships | None,
+    naive: Bounds,
+    delta: float,
+) -> dict[str, Any]:
+    return {
+        "epsilon": {"lower": bounds.lower, "upper": bounds.upper},
+        "delta": delta,
+        "neighbours": composed.neighbours,
+        "databases": len(composed.databases),
+        "membership": plan.membership.to_dict(),
+        "exact": composed.exact,
+        "method": composed.method,
+        "worst": None if worst is None else {k: list(v) for k, v in worst._asdict().items()},
+        "naive": {"lower": naive.lower, "upper": naive.upper},
+        "parallel": composed.parallel_epsilon(),
+    }

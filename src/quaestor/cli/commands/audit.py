@@ -1,0 +1,218 @@
+"""The ``audit`` command: play the composition experiment against a mechanism."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quaestor.accounting.compose import compose
+from quaestor.accounting.expressions import parse_release
+from quaestor.accounting.numerics.digits import rounded_down
+from quaestor.accounting.releases import Repeated
+from quaestor.accounting.releases.base import check_count
+from quaestor.cli.commands.composition import Json
+from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from quaestor.audit import Claim, Report
+
+__all__ = ["VIOLATED", "audit"]
+
+VIOLATED = 4  # the exit status
+
+_FORMATS = (".svg", ".png", ".pdf")
+
+
+def audit(  # noqa: PLR0913  # what an audit may be told
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help='A release that can be drawn, such as "Geometric(scale=20)", '
+            "or a Python function of a database, module:function.",
+            show_default=False,
+        ),
+    ],
+    neighbours: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--neighbours",
+            metavar="A B",
+            help="Two databases that differ by one person: Python literals, or module:name.",
+            show_default=False,
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", "-e", help="The claim.", show_default=False),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option("--delta", "-d", help="The claim's delta.", show_default=False)
+    ] = None,
+    rounds: Annotated[
+        int, typer.Option("--rounds", "-k", help="How often the target answers in one run.")
+    ] = 1,
+    runs: Annotated[int, typer.Option("--runs", "-n", help="How many runs to play.")] = 100_000,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="How sure a violation has to be.")
+    ] = 0.999,
+    processes: Annotated[int, typer.Option("--processes", help="How many to play in.")] = 1,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", help="For the hidden bits; noise is not seeded.", show_default=False
+        ),
+    ] = None,
+    timing: Annotated[  # noqa: FBT002
+        bool, typer.Option("--timing", help="Audit the time it takes, not the answer.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Draw into this .svg, .png or .pdf file.")
+    ] = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Attack a mechanism, and hold a sure lower bound on its epsilon against the claim.
+
+    Exit status 4 if the claim is false, with the stated confidence.
+    """
+    from quaestor.audit import Claim, Timed
+    from quaestor.audit import audit as attack
+
+    if out is not None and out.suffix.lower() not in _FORMATS:
+        raise InvalidParameter("out", str(out), f"a file that ends in {', '.join(_FORMATS)}")
+    check_count("rounds", rounds)
+    attacked, databases, promise, times = _target(target, neighbours, rounds)
+    if timing:
+        function: Callable[[Any], Any] = getattr(attacked, "release", attacked)
+        attacked = Timed(function)
+    if epsilon is not None:
+        claim = Claim.of(epsilon=epsilon, delta=delta)
+    elif promise is not None:
+        claim = Claim.of(promise, delta=delta)
+    else:
+        raise InvalidParameter("epsilon", epsilon, "given: what is claimed of the target")
+    with _progress(runs, shown=not json) as advance:
+        report = attack(
+            attacked,
+            neighbours=databases,
+            claim=claim,
+            rounds=times,
+            runs=runs,
+            confidence=confidence,
+            seed=seed,
+            processes=processes,
+            progress=advance,
+        )
+    if out is not None:
+        _draw(report, claim, out)
+    if json:
+        print_json({"target": target, "rounds": times, **report.to_dict()})
+    else:
+        _show(target, report, out)
+    if report.violated:
+        raise typer.Exit(VIOLATED)
+
+
+def _target(
+    text: str, neighbours: tuple[str, str] | None, rounds: int
+) -> tuple[Any, tuple[Any, Any], Any, int]:
+    """What is attacked, on which databases, what is known of it, and in how many rounds."""
+    if ":" in text:
+        if neighbours is None:
+            raise InvalidParameter("neighbours", neighbours, "given: two databases")
+        first, second = neighbours
+        return _named(text), (_database(first), _database(second)), None, rounds
+    from quaestor.mechanisms.described import mechanism_for
+
+    described = parse_release(text)
+    times = rounds
+    if isinstance(described, Repeated):
+        times, described = rounds * described.count, described.release
+    mechanism = mechanism_for(described)
+    moved: Any = getattr(mechanism, "sensitivity", 1)
+    databases: tuple[Any, Any] = (type(moved)(0), moved)
+    if neighbours is not None:
+        databases = (_database(neighbours[0]), _database(neighbours[1]))
+    return mechanism, databases, compose(mechanism.loss * times), times
+
+
+def _named(text: str) -> Any:
+    """What ``module:name`` names, also in the directory one is in."""
+    module, _, name = text.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as problem:
+        valid = f"module:name of something that can be imported ({problem})"
+        raise InvalidParameter("target", text, valid) from None
+    return found
+
+
+def _database(text: str) -> Any:
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        if ":" in text:
+            return _named(text)
+        raise InvalidParameter("neighbours", text, "Python literals, or module:name") from None
+
+
+@contextmanager
+def _progress(runs: int, *, shown: bool) -> Iterator[Callable[[int], None] | None]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    if not (shown and console.is_terminal):
+        yield None
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("playing", total=runs)
+        yield lambda played: bar.advance(task, played)
+
+
+def _draw(report: Report, claim: Claim, out: Path) -> None:
+    from quaestor.figures.audit import draw_audit
+
+    if not report.curve:
+        raise InvalidParameter("out", str(out), "left out: times have no curve to draw")
+    draw_audit(
+        claim.composition.tradeoff(),
+        [(point.false_negative, point.false_positive) for point in report.curve],
+        [(point.most_false_negative, point.most_false_positive) for point in report.curve],
+        label=f"measured: the {report.best.test} test",
+        out=out,
+    )
+
+
+def _show(target: str, report: Report, out: Path | None) -> None:
+    say(f"{target}: {report.verdict}", plain=True)
+    say(
+        f"{report.runs} runs played, of which {report.judged} judge the tests that the others chose"
+    )
+    for finding in report.findings:
+        counts, databases = finding.counts, ("first", "second")
+        own, other = databases[finding.towards_one], databases[not finding.towards_one]
+        at = f" (delta = {finding.delta!r})" if finding.delta else ""
+        say(
+            f"{finding.test} test, on {finding.looks_at}: speaks in "
+            f"{counts.said_in_one} of {counts.runs_in_one} runs on the {own} database, "
+            f"in {counts.said_in_zero} of {counts.runs_in_zero} on the {other}: "
+            f"epsilon at least {rounded_down(finding.epsilon)}{at}",
+            plain=True,
+        )
+    if out is not None:
+        say(f"drawn into {out}", plain=True)

@@ -1,0 +1,262 @@
+"""The ``ledger`` commands: read its entries, check its chain, take it out and bring history in."""
+
+from __future__ import annotations
+
+import json as codec
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from quaestor.cli.commands.composition import Json
+from quaestor.cli.drawing.numbers import print_json, print_table, say
+from quaestor.cli.history_file import read_history
+from quaestor.cli.ledger_place import HERE, Place, opened
+from quaestor.cli.noted_heads import is_head, read_heads
+from quaestor.errors import InvalidParameter, LedgerCorrupted
+
+if TYPE_CHECKING:
+    from quaestor.ledger import Account, Entry, Ledger
+
+__all__ = ["Form", "export", "import_history", "ledger", "log", "verify"]
+
+ledger = typer.Typer(
+    help="The book of all charges: read it, check it, export it.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+_MOST_SHOWN = 60
+
+
+class Form(StrEnum):
+    """What an export looks like."""
+
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+@ledger.command("log")
+def log(
+    account: Annotated[
+        str | None, typer.Argument(metavar="[ACCOUNT]", help="If not all.", show_default=False)
+    ] = None,
+    last: Annotated[int, typer.Option("--last", min=1, help="How many entries.")] = 20,
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """The last entries: who was charged for what, when, why, and what became of it."""
+    with opened(ledger, read_only=True) as book:
+        accounts = book.accounts() if account is None else (book.account(account),)
+        found = [(each.name, entry) for each in accounts for entry in _latest(each, last)]
+        count = sum(each.state().entries for each in accounts)
+    found.sort(key=lambda pair: (pair[1].time, pair[0], pair[1].number))
+    shown = found[-last:]
+    earlier = count - len(shown)
+    if json:
+        entries = [{"account": name, **entry.to_dict()} for name, entry in shown]
+        print_json({"entries": entries, "earlier": earlier})
+        return
+    if not shown:
+        say("no entries yet")
+        return
+    rows = [_row(entry, prefix="" if account else f"{name} ") for name, entry in shown]
+    heads = ["#entry", "#time (UTC)", "status", "analyst", "releases", "purpose"]
+    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+    if earlier:
+        say(f"and {earlier} earlier; --last {count} shows all")
+
+
+def _latest(account: Account, last: int) -> Iterator[Entry]:
+    return account.entries(after=max(0, account.state().entries - last))
+
+
+def _row(entry: Entry, *, prefix: str) -> list[str]:
+    released = " + ".join(map(str, entry.releases))
+    if len(released) > _MOST_SHOWN:
+        released = released[:_MOST_SHOWN] + "..."
+    why = entry.purpose if not entry.reason else f"{entry.purpose} (void: {entry.reason})".strip()
+    return [
+        f"{prefix}{entry.number}",
+        entry.time[:16].replace("T", " "),
+        "imported" if entry.imported else entry.status,
+        entry.analyst,
+        released,
+        why,
+    ]
+
+
+@ledger.command("verify")
+def verify(
+    head: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--head",
+            metavar="[ACCOUNT=]HASH",
+            help="A head that was noted elsewhere, and must still be part of the chain.",
+        ),
+    ] = None,
+    heads: Annotated[
+        Path | None,
+        typer.Option(
+            "--heads",
+            metavar="FILE",
+            help="A file with such heads, one on each line, as [bold]ledger heads[/bold] prints.",
+        ),
+    ] = None,
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Check that nothing was changed behind the ledger's back; note the heads elsewhere.
+
+    Needs no right to write. The exit status is 1 if the ledger was changed, with the first such
+    place.
+    """
+    with opened(ledger, read_only=True) as book:
+        noted = read_heads(heads) if heads else {}
+        for name, digests in _heads(head or [], book).items():
+            noted.setdefault(name, []).append(digests)
+        checked = book.verify(heads=noted)
+    if json:
+        fields = ("account", "events", "entries", "head", "problem")
+        listed = [{name: getattr(each, name) for name in fields} for each in checked]
+        print_json({"verified": True, "accounts": listed})
+        return
+    for each in checked:
+        say(f"{each.account}={each.head}", plain=True)
+    entries = _counted(sum(each.entries for each in checked), "entry", "entries")
+    accounts = _counted(len(checked), "account", "accounts")
+    hold = "holds" if len(checked) == 1 else "hold"
+    say(f"verified: {accounts} with {entries} {hold} together")
+    for each in checked:
+        if each.problem is not None:
+            say(f"{each.account} takes no further charges: {each.problem}", plain=True)
+    say("[dim]Note the heads where those who write to the ledger cannot; see --head.[/dim]")
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _heads(given: list[str], book: Ledger) -> dict[str, str]:
+    heads: dict[str, str] = {}
+    for text in given:
+        name, equals, digest = text.rpartition("=")
+        if not is_head(digest):
+            valid = "64 hexadecimal digits, as verify prints them"
+            raise InvalidParameter("--head", text, f"{valid}, or ACCOUNT= and those")
+        if not equals:
+            names = [each.name for each in book.accounts()]
+            if not names:
+                place = "the ledger"
+                raise LedgerCorrupted(place, "a head was noted, and there is no account")
+            if len(names) > 1:
+                valid = "ACCOUNT=HASH, for the ledger has several accounts"
+                raise InvalidParameter("--head", text, valid)
+            name = names[0]
+        if name in heads:
+            raise InvalidParameter("--head", text, "given once for each account")
+        heads[name] = digest.lower()
+    return heads
+
+
+@ledger.command("export")
+def export(
+    account: Annotated[
+        str | None, typer.Argument(metavar="[ACCOUNT]", help="If not all.", show_default=False)
+    ] = None,
+    form: Annotated[Form, typer.Option("--format", help="How.")] = Form.JSONL,
+    out: Annotated[Path | None, typer.Option("--out", help="A file, if not here.")] = None,
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Every event, a line each: for backups, for other tools, and to follow the chain by hand."""
+    with opened(ledger, read_only=True) as book:
+        if json and out is None:
+            events = [codec.loads(line) for line in book.export("jsonl", account=account)]
+            print_json({"events": events})
+            return
+        lines = book.export(form.value, account=account)
+        if out is None:
+            for line in lines:
+                typer.echo(line, nl=False)
+            return
+        count = _write(out, lines) - (form is Form.CSV)
+    if json:
+        print_json({"out": str(out), "format": form.value, "events": count})
+        return
+    say(f"{_counted(count, 'event', 'events')} written to {out}", plain=True)
+
+
+def _write(out: Path, lines: Iterator[str]) -> int:
+    try:
+        with out.open("w", encoding="utf-8", newline="") as file:
+            return sum(1 for line in lines if file.write(line))
+    except OSError as problem:
+        valid = f"a file that can be written ({problem.strerror})"
+        raise InvalidParameter("--out", str(out), valid) from None
+
+
+@ledger.command("import")
+def import_history(  # noqa: PLR0913  # what an entry says
+    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Who pays.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A release on each line.")],
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="Whom it was about, if there are several.")
+    ] = None,
+    analyst: Annotated[
+        str, typer.Option("--analyst", help="Who asked; needed where there are quotas.")
+    ] = "",
+    purpose: Annotated[str, typer.Option("--purpose", help="If not the file's name.")] = "",
+    fixed_before: Annotated[
+        str,
+        typer.Option(
+            "--fixed-before",
+            metavar="STATEMENT",
+            help="Your word that the account's filter or plan was fixed before the first of these "
+            "releases: by whom, and where that is written. It is kept for good.",
+        ),
+    ] = "",
+    ledger: Place = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Charge for a history that was released elsewhere: for all of it, or for nothing.
+
+    Each line is an event as dp-accounting prints it, or a release as JSON or as an expression.
+
+    What was released may have been chosen by answers, and so may the account that it is charged
+    to. Without --fixed-before an open account charges the sum of its epsilons and deltas, which
+    holds all the same; a plan takes no history without it.
+    """
+    releases = read_history(file)
+    with opened(ledger) as book:
+        payer = book.account(account)
+        whose = dataset if dataset is not None else payer.definition.datasets[0]
+        if dataset is None and len(payer.definition.datasets) > 1:
+            valid = f"one of {', '.join(payer.definition.datasets)}"
+            raise InvalidParameter("--dataset", None, valid)
+        (entry,) = payer.import_history(
+            {whose: releases},
+            purpose=purpose or f"imported from {file.name}",
+            analyst=analyst,
+            fixed_before=fixed_before,
+        )
+    described: dict[str, Any] = {
+        "account": account,
+        "entry": entry,
+        "dataset": whose,
+        "releases": [str(release) for release in releases],
+        "statement": fixed_before.strip(),
+    }
+    if json:
+        print_json(described)
+        return
+    said = " + ".join(described["releases"][:5]) + (" + ..." if len(releases) > 5 else "")
+    say(f"charged to {account} as entry {entry}: {said}", plain=True)
+    if fixed_before.strip():
+        say("priced by the account's own rule, on your statement, which is kept")
+    else:
+        say("priced by the sum of epsilons and deltas, since no --fixed-before was given")

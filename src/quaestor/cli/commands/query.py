@@ -1,0 +1,221 @@
+"""The ``query`` and ``preview`` commands: questions to private tables, answered and paid for."""
+
+from __future__ import annotations
+
+import json as json_module
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quaestor.cli.commands.catalog import CatalogFile, catalog_path
+from quaestor.cli.commands.composition import Json
+from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quaestor.curator.answers.answer import Answer
+    from quaestor.curator.session import Curator
+
+__all__ = ["Form", "preview", "query"]
+
+
+class Form(StrEnum):
+    """The forms in which an answer can be had."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    arrow = "arrow"
+
+
+Sql = Annotated[
+    str,
+    typer.Argument(
+        metavar="SQL", help='Such as "SELECT COUNT(*) FROM visits".', show_default=False
+    ),
+]
+Epsilon = Annotated[
+    float | None, typer.Option("--epsilon", "-e", help="What it may cost, geometric noise.")
+]
+Rho = Annotated[float | None, typer.Option("--rho", help="What it may cost, Gaussian noise.")]
+Within = Annotated[
+    float | None, typer.Option("--within", help="How far off counts and sums may be, at most.")
+]
+Confidence = Annotated[
+    float, typer.Option("--confidence", help="How surely they are to be --within that.")
+]
+Of = Annotated[str | None, typer.Option("--of", help="The column that --within is about.")]
+Delta = Annotated[
+    float | None,
+    typer.Option("--delta", "-d", help="For private groups, if not a hundredth of the account's."),
+]
+Account = Annotated[str | None, typer.Option("--account", help="Who pays, if there are several.")]
+Analyst = Annotated[
+    str, typer.Option("--analyst", envvar="QUAESTOR_ANALYST", help="Who asks, if there are quotas.")
+]
+Rows = Annotated[
+    int | None, typer.Option("--rows", help="Rows of one unit in a group, if fewer than declared.")
+]
+Groups = Annotated[
+    int | None, typer.Option("--groups", help="Groups of one unit, if fewer than declared.")
+]
+
+
+def query(  # noqa: PLR0913  # what, for how much, on whose account, in which form
+    sql: Sql,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    within: Within = None,
+    confidence: Confidence = 0.95,
+    of: Of = None,
+    delta: Delta = None,
+    account: Account = None,
+    analyst: Analyst = "",
+    purpose: Annotated[str, typer.Option("--purpose", help="Why, kept with the charge.")] = "",
+    rows: Rows = None,
+    groups: Groups = None,
+    catalog: CatalogFile = None,
+    form: Annotated[Form, typer.Option("--format", help="How to show the answer.")] = Form.table,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file for the answer, if not this terminal.")
+    ] = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Ask private tables in SQL: the answer has noise, error bars, a cost and a receipt.
+
+    Say how much it may cost (--epsilon or --rho), or how accurate it is to be (--within).
+    The same question again costs nothing. Exit status 3: the account cannot pay.
+    """
+    form = Form.json if json else form
+    _check_out(out, form)
+    with _curator(catalog) as curator:
+        answer = curator.ask(
+            sql,
+            **_budget(epsilon, rho, within, confidence, of),
+            delta=delta,
+            account=account,
+            analyst=analyst,
+            purpose=purpose,
+            rows=rows,
+            groups=groups,
+        )
+        _show(answer, curator, form=form, out=out, analyst=analyst)
+
+
+def preview(  # noqa: PLR0913  # as for a query
+    sql: Sql,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    within: Within = None,
+    confidence: Confidence = 0.95,
+    of: Of = None,
+    delta: Delta = None,
+    account: Account = None,
+    analyst: Analyst = "",
+    rows: Rows = None,
+    groups: Groups = None,
+    catalog: CatalogFile = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """What a question would cost, and how accurate it would be; nothing is charged or read."""
+    from quaestor.cli.drawing.answers import print_preview
+
+    with _curator(catalog) as curator:
+        seen = curator.preview(
+            sql,
+            **_budget(epsilon, rho, within, confidence, of),
+            delta=delta,
+            account=account,
+            analyst=analyst,
+            rows=rows,
+            groups=groups,
+        )
+    if json:
+        print_json(seen.to_dict())
+        return
+    print_preview(seen)
+
+
+@contextmanager
+def _curator(given: Path | None) -> Iterator[Curator]:
+    from quaestor.cli.drawing.progress import waiting
+    from quaestor.curator.catalog.catalog_file import read_catalog
+    from quaestor.curator.session import Curator
+
+    with (
+        waiting() as progress,
+        Curator(read_catalog(catalog_path(given)), progress=progress) as curator,
+    ):
+        yield curator
+
+
+def _budget(
+    epsilon: float | None,
+    rho: float | None,
+    within: float | None,
+    confidence: float,
+    of: str | None,
+) -> dict[str, Any]:
+    from quaestor.curator.pricing.accuracy import Accuracy
+
+    if sum(given is not None for given in (epsilon, rho, within)) != 1:
+        raise InvalidParameter(
+            "budget", None, "given in one way: --epsilon 0.1, --rho 0.005 or --within 50"
+        )
+    if within is None:
+        return {"epsilon": epsilon, "rho": rho}
+    return {"accuracy": Accuracy(within=within, confidence=confidence, of=of)}
+
+
+def _check_out(out: Path | None, form: Form) -> None:
+    """See that the answer will have a place before it is paid for."""
+    if out is None:
+        if form is Form.arrow:
+            raise InvalidParameter("--out", None, "a file, for Arrow is not for terminals")
+        return
+    if out.is_dir() or not out.parent.is_dir():
+        raise InvalidParameter("--out", str(out), "a file in a folder that there is")
+
+
+def _show(answer: Answer, curator: Curator, *, form: Form, out: Path | None, analyst: str) -> None:
+    from quaestor.cli.drawing.answers import print_answer
+    from quaestor.curator.standing import standings
+
+    account = curator.account(str(answer.account))
+    standing = standings(account, dataset=answer.dataset, analyst=analyst)
+    if form is Form.table and out is None:
+        print_answer(answer, standing)
+    elif form is Form.json and out is None:
+        print_json({**json_module.loads(answer.to_json()), "repeated": answer.repeated})
+    elif form is Form.csv and out is None:
+        typer.echo(answer.to_csv(), nl=False)
+    elif out is not None:
+        _write(answer, form, out)
+        if form is Form.json:
+            print_json({"out": str(out), "account": answer.account, "receipt": answer.receipt})
+        else:
+            say(f"Wrote {out}, receipt {answer.receipt} of account {answer.account}", plain=True)
+
+
+def _write(answer: Answer, form: Form, out: Path) -> None:
+    try:
+        if form is Form.arrow:
+            from pyarrow import feather
+
+            feather.write_feather(answer.to_arrow(), str(out), compression="uncompressed")
+        elif form is Form.json:
+            out.write_text(answer.to_json() + "\n", encoding="utf-8")
+        elif form is Form.csv:
+            out.write_text(answer.to_csv(), encoding="utf-8")
+        else:
+            from rich.console import Console
+
+            with out.open("w", encoding="utf-8") as stream:
+                Console(file=stream, highlight=False, width=200).print(answer)
+    except OSError as problem:
+        valid = f"a file that can be written ({problem.strerror}); ask again, it costs nothing"
+        raise InvalidParameter("--out", str(out), valid) from None

@@ -1,0 +1,119 @@
+"""The ``region`` command: what an attacker can do, drawn and in numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.expressions import parse_releases
+from quaestor.accounting.numerics.digits import rounded_down, rounded_up
+from quaestor.cli.commands.composition import Json
+from quaestor.cli.drawing.numbers import print_json, print_table, say
+from quaestor.errors import InvalidParameter
+
+__all__ = ["region"]
+
+_ALARMS = (0.01, 0.05, 0.1)
+_FORMATS = (".svg", ".png", ".pdf")
+
+
+def region(
+    releases: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RELEASE...",
+            help='One curve each. Join the releases of one curve with "+".',
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Draw into this .svg, .png or .pdf file.")
+    ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            help="Reproduce figure 1, 2 or 3 of Kairouz, Oh and Viswanath instead, "
+            "or range: Figure 1 of Dong, Durfee and Rogers."
+        ),
+    ] = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """The privacy region: which false alarms and missed detections an attacker can reach."""
+    if out is not None and out.suffix.lower() not in _FORMATS:
+        raise InvalidParameter("out", str(out), f"a file that ends in {', '.join(_FORMATS)}")
+    if figure is not None:
+        if releases:
+            raise InvalidParameter("releases", releases[0], "left out when --figure is given")
+        _paper_figure(figure, out, json=json)
+        return
+    curves = [(text, _curve(text)) for text in releases or []]
+    if not curves:
+        raise InvalidParameter("releases", [], "given, one curve each (or --figure)")
+    if out is not None:
+        from quaestor.figures.region import draw_regions
+
+        draw_regions([(text, curve.tradeoff()) for text, curve in curves], out=out)
+    if json:
+        print_json(
+            {
+                "out": None if out is None else str(out),
+                "curves": [_numbers(text, curve) for text, curve in curves],
+            }
+        )
+        return
+    _table(curves)
+    if out is not None:
+        say(f"drawn into {out}", plain=True)
+
+
+def _curve(text: str) -> Composition:
+    return compose(*parse_releases(text))
+
+
+def _paper_figure(number: str, out: Path | None, *, json: bool) -> None:
+    from quaestor.figures.paper import PAPER_FIGURES
+
+    if number not in PAPER_FIGURES:
+        raise InvalidParameter("figure", number, f"one of {', '.join(map(str, PAPER_FIGURES))}")
+    path = out if out is not None else Path(f"figure{number}.svg")
+    PAPER_FIGURES[number](path)
+    if json:
+        print_json({"out": str(path), "figure": number})
+    else:
+        say(f"figure {number} drawn into {path}", plain=True)
+
+
+def _numbers(text: str, curve: Composition) -> dict[str, Any]:
+    tradeoff, advantage = curve.tradeoff(), curve.advantage()
+    misses = {alarm: tradeoff.false_negative_bounds(false_positive=alarm) for alarm in _ALARMS}
+    return {
+        "releases": text,
+        "advantage": {"lower": advantage.lower, "upper": advantage.upper},
+        "false_negative": [
+            {"false_positive": alarm, "lower": missed.lower, "upper": missed.upper}
+            for alarm, missed in misses.items()
+        ],
+        "vertices": [list(vertex) for vertex in tradeoff.vertices(at_most=201)],
+    }
+
+
+def _table(curves: list[tuple[str, Composition]]) -> None:
+    regions = [(curve.advantage(), curve.tradeoff()) for _, curve in curves]
+    for number, (text, _) in enumerate(curves, start=1):
+        say(f"curve {number}: {text}", plain=True)
+    rows = {"advantage over guessing": [rounded_up(advantage.upper) for advantage, _ in regions]}
+    for alarm in _ALARMS:
+        rows[f"detections missed at {alarm:.0%} false alarms"] = [
+            rounded_down(tradeoff.false_negative(false_positive=alarm)) for _, tradeoff in regions
+        ]
+    rows["belief after an accusation at 1% (before: 50%)"] = [
+        rounded_up(tradeoff.posterior(prior=0.5, false_positive=0.01)) for _, tradeoff in regions
+    ]
+    print_table(
+        "The best attack",
+        ["", *(f"#curve {number}" for number in range(1, len(curves) + 1))],
+        ([name, *values] for name, values in rows.items()),
+    )

@@ -1,0 +1,59 @@
+"""The ``variance`` command: how much noise k answers need, beside the papers' formulas."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.papers.least_variance import least_variances
+from quaestor.cli.commands.composition import Delta, Epsilon, Json
+from quaestor.cli.drawing.numbers import print_json, print_table, say
+
+__all__ = ["variance"]
+
+
+def variance(
+    epsilon: Epsilon,
+    delta: Delta,
+    count: Annotated[int, typer.Option("--count", "-k", help="How many answers.")],
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """The least noise with which so many answers of sensitivity 1 fit a target, by kind."""
+    rows = least_variances(epsilon=epsilon, delta=delta, count=count)
+    if json:
+        print_json(
+            {
+                "epsilon": epsilon,
+                "delta": delta,
+                "count": count,
+                "rows": [
+                    {
+                        "release": str(row.release),
+                        "variance": row.variance,
+                        "paper": row.paper,
+                        "source": row.source or None,
+                        "stated": row.stated,
+                    }
+                    for row in rows
+                ],
+            }
+        )
+        return
+    print_table(
+        f"variance of one answer of {count}: epsilon = {epsilon!r}, delta = {delta!r}",
+        ["noise", "#variance", "#paper", "stated in"],
+        (
+            [
+                type(row.release).__name__,
+                rounded_up(row.variance),
+                "-" if row.paper is None else rounded_up(row.paper),
+                row.source,
+            ]
+            for row in rows
+        ),
+    )
+    for row in rows:
+        if row.source and not row.stated:
+            say(f"[dim]{row.source}: the target is outside the range for which it is proved[/dim]")

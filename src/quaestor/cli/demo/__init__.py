@@ -1,0 +1,1 @@
+"""The demo: a liver study, and the story told on it."""

@@ -1,0 +1,1 @@
+"""How answers, accounts, tables and numbers look in a terminal."""

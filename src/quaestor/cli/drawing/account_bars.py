@@ -1,0 +1,125 @@
+"""Accounts drawn for people: burn-down bars, meters, and what still fits."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+
+from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.cli.drawing.numbers import print_table, say
+from quaestor.cli.standing import MANY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from quaestor.accounting.releases import Release
+    from quaestor.cli.standing import Burn, MeterLine, Standing
+
+__all__ = [
+    "bar",
+    "left_in_words",
+    "print_promise",
+    "print_standing",
+    "print_what_fits",
+    "unit_in_words",
+]
+
+
+def bar(used: Fraction, *, cells: int = 20) -> str:
+    """What is burnt, rounded up to a cell and to a per cent; full only where nothing is left."""
+    full, empty = ("#", ".") if Console().options.ascii_only else ("█", "░")
+    gone = min(max(used, Fraction(0)), Fraction(1))
+    some_left = int(gone < 1)
+    burnt = min(math.ceil(gone * cells), cells - some_left)
+    percent = min(math.ceil(gone * 100), 100 - some_left)
+    return f"{full * burnt}{empty * (cells - burnt)} {percent:>3} %"
+
+
+def left_in_words(release: str, left: int) -> str:
+    """How many more of a release fit."""
+    return f"{'any number' if left >= MANY else left} more of {release}"
+
+
+def unit_in_words(releases: Sequence[Release]) -> str:
+    """What is counted where one asks how many more would fit: single releases, or whole lists."""
+    from quaestor.ledger.policies.kinds import counted
+
+    kinds = list(counted(releases))
+    return str(kinds[0]) if len(kinds) == 1 else "the same list"
+
+
+def print_promise(standing: Standing) -> None:
+    """The account: what it is, and what it promises, in words."""
+    definition = standing.account.definition
+    state = ", closed" if standing.closed else ""
+    target = f"epsilon {definition.epsilon!r}, delta {definition.delta!r}"
+    say(f"account {definition.name}: {definition.policy.kind}, {target}{state}", plain=True)
+    plain = Console(highlight=False, emoji=False)
+    if standing.problem is not None:
+        plain.print(f"It takes no further charges: {standing.problem}.", markup=False)
+        plain.print("It was opened with this promise:", markup=False)
+    plain.print(standing.account.words(), markup=False)
+    if standing.planned is not None:
+        say(f"all that is declared loses epsilon {rounded_up(standing.planned)}")
+
+
+def print_what_fits(standing: Standing) -> None:
+    """How many more of what is expected, or of what was charged last, would fit."""
+    for burn in standing.burns:
+        whose = "" if burn.analyst is None else f" for {burn.analyst}"
+        where = f" on {burn.dataset}{whose}" if len(standing.burns) > 1 else ""
+        for release, left in burn.fits:
+            say(f"still fits{where}: {left_in_words(release, left)}", plain=True)
+
+
+def print_standing(standing: Standing) -> None:
+    """The account, its burn-down, its meters and its odometer."""
+    definition = standing.account.definition
+    print_promise(standing)
+    shared = bool(definition.shares)
+    burns, meters = map(_burn, standing.burns), map(_meter, standing.meters)
+    _print_cells("Burn-down", ["dataset", "#used"], burns, shared=shared)
+    _print_cells("Meters", ["dataset", "meter", "rule", "#used", "#left"], meters, shared=shared)
+    print_what_fits(standing)
+    more = len(definition.datasets) - len(standing.datasets)
+    if more:
+        say(f"and {more} datasets more; --dataset NAME shows one")
+    reading = standing.odometer
+    lost = "no finite epsilon" if math.isinf(reading.epsilon) else rounded_up(reading.epsilon)
+    chance = f"except with probability {reading.delta!r}"
+    say(f"odometer: at most [bold]{lost}[/bold] was lost so far, {chance}")
+    counts = (f"{standing.statuses[name]} {name}" for name in ("released", "reserved", "void"))
+    say(f"entries: {', '.join(counts)}")
+    say(f"[dim]head {standing.head}[/dim]")
+
+
+def _print_cells(
+    title: str, heads: list[str], rows: Iterable[Sequence[str]], *, shared: bool
+) -> None:
+    """A table whose second column, whose budget it is, is there only where there are quotas."""
+    shown = [heads[0], "whose", *heads[1:]] if shared else heads
+    kept = [[cell for place, cell in enumerate(row) if shared or place != 1] for row in rows]
+    print_table(title, shown, [[escape(cell) for cell in row] for row in kept])
+
+
+def _burn(burn: Burn) -> Sequence[str]:
+    return burn.dataset, _whose(burn.analyst), bar(burn.used)
+
+
+def _meter(line: MeterLine) -> Sequence[str]:
+    from quaestor.ledger.totals.amounts import shown_above, shown_below
+
+    balance = line.balance
+    if balance.spent is None or balance.remaining is None:
+        used = left = "of no use"
+    else:
+        used, left = shown_above(balance.spent), shown_below(balance.remaining)
+    return balance.dataset, _whose(balance.analyst), balance.meter, line.rule, used, left
+
+
+def _whose(analyst: str | None) -> str:
+    return "everybody" if analyst is None else analyst

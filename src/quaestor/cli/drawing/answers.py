@@ -1,0 +1,116 @@
+"""Answers and previews, drawn for people: figures with their intervals, cost, and what is left."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+
+from quaestor.cli.drawing.numbers import print_table, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from quaestor.curator.answers.answer import Answer
+    from quaestor.curator.preview import Preview
+    from quaestor.curator.standing import Standing
+
+__all__ = ["bar", "print_answer", "print_preview", "print_standings"]
+
+_WIDTH = 30
+
+
+def print_answer(answer: Answer, standings: Iterable[Standing]) -> None:
+    """The table, the notes, the cost with its receipt, and how the account stands."""
+    from quaestor.curator.answers.frames import to_rich
+
+    table = to_rich(answer)
+    table.caption = None  # the lines below say it
+    Console(highlight=False).print(table)
+    for note in answer.notes:
+        say(note, plain=True)
+    paid = "paid" if answer.repeated else "cost"
+    say(f"{paid} {_cost(answer.epsilon, answer.delta)}, receipt {answer.receipt}", plain=True)
+    if answer.repeated:
+        say("Asked before: this is the same answer, and it cost nothing now.")
+    print_standings(standings)
+
+
+def print_standings(standings: Iterable[Standing]) -> None:
+    """A bar for each holder."""
+    for standing in standings:
+        part = f"{math.floor(1000 * standing.left) / 10:g} %"
+        text = f"left  {bar(standing.left)}  {part} of {standing.holder} ({standing.meter})"
+        say(text, plain=True)
+
+
+def bar(left: float, width: int = _WIDTH) -> str:
+    """What is left, as a line of full and empty places."""
+    full = int(max(0.0, min(1.0, left)) * width)
+    return "█" * full + "░" * (width - full)
+
+
+def print_preview(preview: Preview) -> None:
+    """What is asked, how accurate it would be, what it would take, and whether it fits."""
+    say(preview.question, plain=True)
+    sure = f"{100 * preview.confidence:g} %"
+    expected = [
+        [escape(one.name), _error(one.standard_error, one.divided_by), escape(one.words)]
+        for one in preview.expected
+    ]
+    if expected:
+        print_table("", ["figure", "#standard error", f"error ({sure})"], expected)
+    for release in preview.releases:
+        say(f"releases {release}", plain=True)
+    for note in preview.notes:
+        say(note, plain=True)
+    say(f"costs {_cost(preview.epsilon, preview.delta)} on account {preview.account}", plain=True)
+    meters = [
+        [escape(one.name), _up(one.requested), _share(one.share), _down(one.left)]
+        for one in preview.meters
+    ]
+    print_table("", ["meter", "#takes", "#of all", "#leaves"], meters)
+    say(_verdict(preview), plain=True)
+
+
+def _verdict(preview: Preview) -> str:
+    if preview.free:
+        return "It was asked before: asking it again gives the same answer and costs nothing."
+    whose = "" if preview.quota_of is None else f" {preview.quota_of}'s quota"
+    if preview.fits:
+        later = " Whether the account can pay is decided when you ask." if whose else ""
+        return f"It fits{whose}. Nothing was charged.{later}"
+    instead = f"; {preview.would_fit} would" if preview.would_fit else ""
+    return f"It does not fit{whose}{instead}. Nothing was charged."
+
+
+def _cost(epsilon: float | None, delta: float | None) -> str:
+    if epsilon is None:
+        return f"more than any epsilon at delta {delta:g}"
+    at = f" at delta {_up(delta)}" if delta else ""
+    return f"epsilon {_up(epsilon)}{at}"
+
+
+def _error(error: float | None, divided_by: str | None) -> str:
+    if error is None:
+        return "-"
+    return f"{error:,.6g}" + (f" / {divided_by}" if divided_by else "")
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.3g} %"
+
+
+def _up(value: float | None) -> str:
+    from quaestor.ledger.totals.amounts import shown_above
+
+    return "-" if value is None else shown_above(Fraction(value))
+
+
+def _down(value: float | None) -> str:
+    from quaestor.ledger.totals.amounts import shown_below
+
+    return "-" if value is None else shown_below(Fraction(value))

@@ -1,0 +1,111 @@
+"""What the catalog declares of tables, drawn for people and described for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+
+from quaestor.cli.drawing.numbers import print_table, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor.curator.catalog.model import ColumnFacts, Source, Table
+
+__all__ = ["described", "print_declared", "print_tables"]
+
+_MOST_KEYS_SHOWN = 6
+
+
+def described(table: Table) -> dict[str, Any]:
+    """All that is declared of a table, for programs."""
+    from quaestor.curator.catalog.declaration import missing_facts
+
+    limits = table.contribution
+    return {
+        "table": table.name,
+        "engine": table.source.engine,
+        "where": _place(table.source),
+        "unit": table.unit,
+        "rows": limits.rows if limits else None,
+        "groups": limits.groups if limits else None,
+        "total_rows": table.total_rows,
+        "dataset": table.dataset,
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "low": column.low,
+                "high": column.high,
+                "granularity": column.granularity,
+                "keys": None if column.keys is None else list(column.keys),
+            }
+            for column in table.columns
+        ],
+        "missing": [{"column": name, "lacks": lacks} for name, lacks in missing_facts(table)],
+    }
+
+
+def print_declared(table: Table) -> None:
+    """All that is declared of a table, for people, and what is still missing."""
+    from quaestor.curator.catalog.declaration import missing_facts
+
+    say(f"table {table.name}, {_place(table.source)}", plain=True)
+    if table.unit is None:
+        say("public: its rows are about nobody")
+    else:
+        limits = _limits(table)
+        say(f"unit {table.unit}, {limits}, paid by dataset {table.dataset}", plain=True)
+    missing = dict(missing_facts(table))
+    rows = [
+        [c.name, c.kind, "the unit" if c.name == table.unit else _facts(c), missing.get(c.name, "")]
+        for c in table.columns
+    ]
+    heads = ["column", "kind", "declared", "still missing"]
+    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+
+
+def print_tables(tables: Sequence[Table]) -> None:
+    """One line for each table."""
+    rows = [
+        [
+            table.name,
+            "public" if table.unit is None else table.unit,
+            _limits(table),
+            table.dataset or "-",
+            str(len(table.columns)),
+            _place(table.source),
+        ]
+        for table in tables
+    ]
+    heads = ["table", "unit", "at most", "dataset", "#columns", "where"]
+    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+
+
+def _limits(table: Table) -> str:
+    limits = table.contribution
+    if limits is None:
+        return "-"
+    most = "" if table.total_rows is None else f", {table.total_rows} in all"
+    return f"{limits.rows} rows in each of {limits.groups} groups{most}"
+
+
+def _facts(column: ColumnFacts) -> str:
+    from quaestor.curator.catalog.steps import plain
+
+    facts: list[str] = []
+    if column.low is not None and column.high is not None and column.granularity is not None:
+        steps = "" if column.granularity == 1.0 else f" in steps of {plain(column.granularity)}"
+        facts.append(f"{plain(column.low)} to {plain(column.high)}{steps}")
+    if column.keys is not None:
+        some = ["no value" if key is None else str(key) for key in column.keys[:_MOST_KEYS_SHOWN]]
+        more = len(column.keys) - len(some)
+        facts.append(f"keys {', '.join(some)}" + (f" and {more} more" if more else ""))
+    return "; ".join(facts)
+
+
+def _place(source: Source) -> str:
+    from quaestor.curator.catalog.schemas import place_of
+
+    return place_of(source)

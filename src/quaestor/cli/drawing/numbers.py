@@ -1,0 +1,59 @@
+"""How numbers look: rounded to the safe side for people, complete for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from quaestor.accounting.numerics.bounds import Bounds
+
+__all__ = ["interval", "print_json", "print_table", "say"]
+
+
+def interval(bounds: Bounds) -> str:
+    """Both ends, in full; escaped, for rich would take ``[inf, inf]`` for markup."""
+    return escape(f"[{bounds.lower!r}, {bounds.upper!r}]")
+
+
+def say(text: str, *, plain: bool = False) -> None:
+    """Print a line for people; ``plain`` where it holds words of theirs, which are no markup."""
+    Console(highlight=False, soft_wrap=True, emoji=False).print(text, markup=not plain)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Draw a table; columns that start with ``#`` hold numbers and go to the right."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in columns:
+        table.add_column(
+            column.removeprefix("#"),
+            justify="right" if column.startswith("#") else "left",
+            no_wrap=column.startswith("#"),
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False, emoji=False).print(table)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print strict JSON: infinities, which it cannot write, become the text "Infinity"."""
+    typer.echo(json.dumps(_strict(value), allow_nan=False))
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _strict(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(entry) for entry in value]
+    return value

@@ -1,0 +1,94 @@
+"""Means: the total of what is above the middle, divided by the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quaestor.curator.aggregates.base import Estimates, Expected, Recipe, approximate_reach
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from quaestor.curator.aggregates.base import Noised, Scatter
+    from quaestor.curator.kernel.measures import Measure, Rows, Total
+
+__all__ = ["Mean"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean(Recipe):
+    r"""``centre + total / rows``, the total being that of operand - centre.
+
+    The centre is the middle of the operand's bounds: so one person moves the total by half of
+    what the plain sum would move, and noise on the rows does little where the mean is near the
+    middle.
+
+    The error is that of the linearised quotient, :math:`\sqrt{s_T^2 + (m-c)^2s_N^2}/N`, with the
+    released figures for N and m: an approximation, good where N is large against its own noise.
+    Where the rows might be none at this confidence, the interval is all that is possible.
+    Estimates are moved into the bounds of the operand, where every mean is.
+    """
+
+    total: Total
+    rows: Rows
+    centre: float
+    half: float
+    """How far from the centre a value may be."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The total and the rows."""
+        return (self.total, self.rows)
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """One for the total; for the rows ((mean - centre) / half)^2, as if that was uniform."""
+        return (1.0, 1 / 3)
+
+    def estimates(self, noised: Mapping[Measure, Noised], *, confidence: float) -> Estimates:
+        """The quotient and its linearised error."""
+        above, rows = noised[self.total], noised[self.rows]
+        number = np.maximum(rows.values, 1).astype(np.float64)
+        quotient = above.values * self.total.step / number
+        held = np.clip(quotient, -self.half, self.half)
+        errors = self._error(above.scatter, rows.scatter, held) / number
+        reach = approximate_reach([above.scatter, rows.scatter], confidence=confidence) * errors
+        unknown = rows.values <= rows.scatter.reach(confidence)
+        lower = np.where(unknown, -self.half, np.clip(held - reach, -self.half, self.half))
+        upper = np.where(unknown, self.half, np.clip(held + reach, -self.half, self.half))
+        return Estimates(
+            values=self.centre + held,
+            errors=np.minimum(errors, 2 * self.half),
+            lower=self.centre + lower,
+            upper=self.centre + upper,
+            approximate=True,
+        )
+
+    def expected(
+        self, name: str, scatters: Mapping[Measure, Scatter], *, confidence: float
+    ) -> Expected:
+        """What it is at most for any mean, times the rows."""
+        total, rows = scatters[self.total], scatters[self.rows]
+        error = float(self._error(total, rows, np.array(self.half)))
+        reach = approximate_reach([total, rows], confidence=confidence) * error
+        return Expected(
+            name=name,
+            standard_error=error,
+            half_width=reach,
+            divided_by="rows",
+            words=f"within about {reach:.6g} / n with probability {confidence:g}, "
+            "n being the rows of the group",
+        )
+
+    def _error(
+        self, total: Scatter, rows: Scatter, above: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        error: NDArray[np.float64] = np.hypot(
+            self.total.step * total.standard_error, np.abs(above) * rows.standard_error
+        )
+        return error

@@ -1,0 +1,223 @@
+"""The columns of an answer, computed from released figures alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quaestor.curator.aggregates.base import approximate_reach
+from quaestor.curator.answers.answer import AnswerColumn
+from quaestor.curator.language.evaluation import evaluate
+from quaestor.curator.language.expressions import Aggregated, Keyed
+from quaestor.curator.language.trees import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from quaestor.curator.aggregates import Estimates, Noised, Recipe
+    from quaestor.curator.kernel.measures import Measure
+    from quaestor.curator.language.expressions import Expression, Kind, Value
+    from quaestor.curator.language.query import Output, Query
+
+__all__ = ["ReleasedGroups", "columns_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedGroups:
+    """The groups that are shown, and the released measures of each."""
+
+    groups: Sequence[tuple[Value, ...]]
+    noised: Mapping[Measure, Noised]
+    recipes: tuple[Recipe, ...]
+    confidence: float
+
+    def estimates(self) -> list[Estimates]:
+        """Every aggregate of every group."""
+        return [r.estimates(self.noised, confidence=self.confidence) for r in self.recipes]
+
+
+def columns_of(query: Query, released: ReleasedGroups) -> tuple[AnswerColumn, ...]:
+    """All outputs, of the rows that HAVING keeps, in the order wanted, up to the limit."""
+    estimates = released.estimates()
+    figures = _by_row(estimates, len(released.groups))
+    rows = _rows(query, released.groups, figures)
+    columns = []
+    for output in query.outputs:
+        if isinstance(output.expression, Aggregated):
+            recipe = released.recipes[output.expression.place]
+            column = _figure(output, recipe, estimates[output.expression.place])
+        else:
+            column = _computed(query, output, released, figures)
+        columns.append(_taken(column, rows))
+    return tuple(columns)
+
+
+def _by_row(estimates: Sequence[Estimates], rows: int) -> list[list[Any]]:
+    if not estimates:
+        return [[] for _ in range(rows)]
+    return list(map(list, zip(*(each.values.tolist() for each in estimates), strict=True)))
+
+
+def _rows(
+    query: Query, groups: Sequence[tuple[Value, ...]], figures: Sequence[Sequence[Value]]
+) -> list[int]:
+    """Which rows are in the answer, in order; rows without a value to sort by are last."""
+    rows = list(range(len(groups)))
+    if query.having is not None:
+        having = query.having
+        rows = [row for row in rows if evaluate(having, groups[row], figures[row]) is True]
+    order = query.order
+    if query.top is not None and not order:
+        order = ((Aggregated(query.top.place), True),)
+    for expression, descending in reversed(order):
+        values = {row: evaluate(expression, groups[row], figures[row]) for row in rows}
+        known = sorted(
+            (row for row in rows if values[row] is not None),
+            key=values.__getitem__,  # type: ignore[arg-type]  # of one kind, and none is None
+            reverse=descending,
+        )
+        rows = known + [row for row in rows if values[row] is None]
+    limit = query.limit
+    if limit is None and query.top is not None:
+        limit = query.top.count
+    return rows if limit is None else rows[:limit]
+
+
+def _figure(output: Output, recipe: Recipe, estimates: Estimates) -> AnswerColumn:
+    size = estimates.values.size
+    unknown = (None,) * size
+    return AnswerColumn(
+        name=output.name,
+        kind="integer" if recipe.whole else "real",
+        values=tuple(estimates.values.tolist()),
+        standard_errors=unknown if estimates.errors is None else _tuple(estimates.errors),
+        lower=None if estimates.lower is None else _tuple(estimates.lower),
+        upper=None if estimates.upper is None else _tuple(estimates.upper),
+        approximate=estimates.approximate,
+    )
+
+
+def _tuple(numbers: NDArray[np.float64]) -> tuple[float | None, ...]:
+    return tuple(
+        number if finite else None
+        for number, finite in zip(numbers.tolist(), np.isfinite(numbers).tolist(), strict=True)
+    )
+
+
+def _computed(
+    query: Query, output: Output, released: ReleasedGroups, figures: Sequence[Sequence[Value]]
+) -> AnswerColumn:
+    """An expression of keys and aggregates; without aggregates it is a key itself."""
+    values = _values(output.expression, released.groups, figures)
+    places = {node.place for node in nodes(output.expression) if isinstance(node, Aggregated)}
+    if not places:
+        return AnswerColumn(name=output.name, kind=_key_kind(query, output, values), values=values)
+    used = [
+        measure
+        for measure in released.noised
+        if any(measure in released.recipes[place].measures for place in places)
+    ]
+    errors = _errors(output.expression, released, used, values)
+    scatters = [released.noised[measure].scatter for measure in used]
+    times = approximate_reach(scatters, confidence=released.confidence)
+
+    def end(sign: int) -> tuple[float | None, ...]:
+        return tuple(
+            None if error is None else value + sign * times * error
+            for value, error in zip(_floats(values).tolist(), errors, strict=True)
+        )
+
+    return AnswerColumn(
+        name=output.name,
+        kind=_kind_of(values),
+        values=values,
+        standard_errors=errors,
+        lower=end(-1),
+        upper=end(1),
+        approximate=True,
+    )
+
+
+def _values(
+    expression: Expression,
+    groups: Sequence[tuple[Value, ...]],
+    figures: Iterable[Sequence[Value]],
+) -> tuple[Value, ...]:
+    return tuple(
+        evaluate(expression, group, row) for group, row in zip(groups, figures, strict=True)
+    )
+
+
+def _errors(
+    expression: Expression,
+    released: ReleasedGroups,
+    used: Sequence[Measure],
+    values: tuple[Value, ...],
+) -> tuple[float | None, ...]:
+    """The delta method: each measure is moved up and down by its standard error.
+
+    Aggregates that share a measure move together, so that what they have in common cancels or
+    adds up as it should. None where the value is no number, or has none nearby.
+    """
+    squares = np.zeros(len(values))
+    for measure in used:
+        noised = released.noised[measure]
+        error = noised.scatter.standard_error
+        step = max(round(error), 1)
+        ends = []
+        for sign in (1, -1):
+            moved = replace(noised, values=noised.values + sign * step)
+            there = replace(released, noised={**released.noised, measure: moved})
+            rows = _by_row(there.estimates(), len(values))
+            ends.append(_floats(_values(expression, released.groups, rows)))
+        squares += ((ends[0] - ends[1]) / 2 * (error / step)) ** 2
+    numbers = np.isfinite(_floats(values))
+    return tuple(
+        error if known else None
+        for error, known in zip(
+            np.sqrt(squares).tolist(), (numbers & np.isfinite(squares)).tolist(), strict=True
+        )
+    )
+
+
+def _floats(values: tuple[Value, ...]) -> NDArray[np.float64]:
+    return np.array(
+        [
+            float(value)
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            else np.nan
+            for value in values
+        ]
+    )
+
+
+def _key_kind(query: Query, output: Output, values: tuple[Value, ...]) -> Kind:
+    if isinstance(output.expression, Keyed):
+        return query.keys[output.expression.place].kind
+    return _kind_of(values)
+
+
+def _kind_of(values: tuple[Value, ...]) -> Kind:
+    held = [value for value in values if value is not None]
+    if held and all(isinstance(value, bool) for value in held):
+        return "boolean"
+    if held and all(isinstance(value, str) for value in held):
+        return "text"
+    return "real"
+
+
+def _taken(column: AnswerColumn, rows: Sequence[int]) -> AnswerColumn:
+    def some(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        return None if values is None else tuple(values[row] for row in rows)
+
+    return replace(
+        column,
+        values=tuple(column.values[row] for row in rows),
+        standard_errors=some(column.standard_errors),
+        lower=some(column.lower),
+        upper=some(column.upper),
+    )

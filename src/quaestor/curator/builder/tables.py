@@ -1,0 +1,210 @@
+"""Questions in Python: the same as in SQL, without writing text.
+
+>>> from quaestor.curator.builder.tables import col, count, floor, mean, table
+>>> asked = (
+...     table("visits")
+...     .where(col("age") >= 18, col("smoker"))
+...     .group_by("sex", decade=floor(col("age") / 10))
+...     .aggregate(people=count(), cost=mean("cost"))
+...     .having(col("people") > 100)
+...     .order_by("cost", descending=True)
+... )
+
+``asked.query(catalog)`` is the query, as ``parse`` would make it of SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from quaestor.curator.builder.assembly import Asked, assemble
+from quaestor.curator.builder.name_resolution import Resolver
+from quaestor.curator.builder.term_functions import (
+    absolute,
+    case,
+    ceil,
+    clamp,
+    coalesce,
+    count,
+    count_distinct,
+    exp,
+    floor,
+    greatest,
+    least,
+    ln,
+    lower,
+    mean,
+    median,
+    month,
+    quantile,
+    rounded,
+    sqrt,
+    stddev,
+    total,
+    upper,
+    variance,
+    year,
+)
+from quaestor.curator.builder.terms import Term, col, term
+from quaestor.curator.language.expressions import Column, Logic
+from quaestor.curator.questions.scope import Frame, find_table, scan
+from quaestor.errors import RefusedQuery
+
+if TYPE_CHECKING:
+    from quaestor.curator.builder.terms import Termlike
+    from quaestor.curator.catalog.model import Catalog
+    from quaestor.curator.language.expressions import Expression
+    from quaestor.curator.language.query import Query
+
+__all__ = [
+    "Grouped",
+    "Question",
+    "Rows",
+    "Term",
+    "absolute",
+    "case",
+    "ceil",
+    "clamp",
+    "coalesce",
+    "col",
+    "count",
+    "count_distinct",
+    "exp",
+    "floor",
+    "greatest",
+    "least",
+    "ln",
+    "lower",
+    "mean",
+    "median",
+    "month",
+    "quantile",
+    "rounded",
+    "sqrt",
+    "stddev",
+    "table",
+    "total",
+    "upper",
+    "variance",
+    "year",
+]
+_Step = Callable[[Frame, "Catalog"], Frame]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a table, on the way to a question. Every method gives new rows."""
+
+    name: str
+    alias: str | None = None
+    steps: tuple[_Step, ...] = ()
+
+    def frame(self, catalog: Catalog) -> Frame:
+        """The rows, over the tables of a catalog."""
+        found = scan(find_table(catalog, self.name), self.alias)
+        for step in self.steps:
+            found = step(found, catalog)
+        return found
+
+    def _then(self, step: _Step) -> Rows:
+        return replace(self, steps=(*self.steps, step))
+
+    def where(self, *conditions: Term) -> Rows:
+        """The rows for which all conditions are true."""
+        wanted = tuple(condition.expression for condition in conditions)
+        both = wanted[0] if len(wanted) == 1 else Logic("and", wanted)
+        return self._then(lambda frame, _: frame.filtered(Resolver(frame).resolve(both)))
+
+    def select(self, *names: str, **terms: Termlike) -> Rows:
+        """The same rows with these columns only, and new ones."""
+        columns = [(name, Column(name)) for name in names]
+        columns += [(name, term(value).expression) for name, value in terms.items()]  # type: ignore[misc]
+
+        def step(frame: Frame, _: Catalog) -> Frame:
+            resolver = Resolver(frame)
+            made = [(name, resolver.resolve(expression)) for name, expression in columns]
+            return frame.projected(made, self.alias or self.name)
+
+        return self._then(step)
+
+    def join(
+        self,
+        other: Rows,
+        *on: str | tuple[str, str],
+        how: Literal["inner", "left"] = "inner",
+    ) -> Rows:
+        """Pairs of rows that agree on columns: one name, or one of each side."""
+        pairs = [(pair, pair) if isinstance(pair, str) else pair for pair in on]
+
+        def step(frame: Frame, catalog: Catalog) -> Frame:
+            right = other.frame(catalog)
+            left, other_side = Resolver(frame), Resolver(right)
+            agree = [(left.find(mine), other_side.find(theirs)) for mine, theirs in pairs]
+            return frame.joined(right, agree, how)
+
+        return self._then(step)
+
+    def group_by(self, *names: str, **terms: Termlike) -> Grouped:
+        """The rows in groups, by columns and by new names for terms."""
+        keys = [(name, Column(name)) for name in names]
+        keys += [(name, term(value).expression) for name, value in terms.items()]  # type: ignore[misc]
+        return Grouped(rows=self, keys=tuple(keys))
+
+    def aggregate(self, **terms: Term) -> Question:
+        """Aggregates of all rows."""
+        return Grouped(rows=self).aggregate(**terms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouped:
+    """Rows in groups, to be aggregated."""
+
+    rows: Rows
+    keys: tuple[tuple[str, Expression], ...] = ()
+
+    def aggregate(self, **terms: Term) -> Question:
+        """The keys, and aggregates of each group by name."""
+        outputs = tuple((name, asked.expression) for name, asked in terms.items())
+        return Question(rows=self.rows, asked=Asked(keys=self.keys, outputs=outputs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question, which a catalog makes a query of. Every method gives a new one."""
+
+    rows: Rows
+    asked: Asked
+
+    def having(self, condition: Term) -> Question:
+        """Only groups whose released values fulfil the condition; aggregates go by their names."""
+        return replace(self, asked=replace(self.asked, having=condition.expression))
+
+    def order_by(self, *terms: Termlike, descending: bool = False) -> Question:
+        """Sorted by released values; NULL comes last."""
+        wanted = [col(t).expression if isinstance(t, str) else term(t).expression for t in terms]
+        order = (*self.asked.order, *((expression, descending) for expression in wanted))
+        return replace(self, asked=replace(self.asked, order=order))
+
+    def limit(self, count: int) -> Question:
+        """The first so many rows of the answer."""
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 10**9:
+            raise RefusedQuery("limit is a whole number from 1 on", remedy="write limit(10)")
+        return replace(self, asked=replace(self.asked, limit=count))
+
+    def query(
+        self, catalog: Catalog, *, rows: int | None = None, groups: int | None = None
+    ) -> Query:
+        """The query, with contributions as declared or less; refused where SQL would be."""
+        try:
+            return assemble(self.rows.frame(catalog), self.asked, rows=rows, groups=groups)
+        except RecursionError:
+            raise RefusedQuery(
+                "the question is nested too deeply", remedy="name parts of it with select(...)"
+            ) from None
+
+
+def table(name: str, alias: str | None = None) -> Rows:
+    """All rows of a table of the catalog."""
+    return Rows(name, alias)

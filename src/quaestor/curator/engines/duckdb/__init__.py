@@ -1,0 +1,1 @@
+"""DuckDB: its own files, and Parquet and CSV files."""

@@ -1,0 +1,137 @@
+"""From a charge to an answer: reserve, run, draw, settle. Nothing flows back.
+
+The charge is durable before the engine reads a row. Whatever fails once a statement was sent leaves
+it in place and looks the same: an error that told more could tell of somebody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from quaestor.curator.answers.answer import Answer
+from quaestor.curator.answers.released_table import answer_of
+from quaestor.curator.questions.description import describe
+from quaestor.curator.would_fit import refusal
+from quaestor.errors import AccountOverdrawn, BudgetExceeded, ChargeSettled, EngineFailed
+from quaestor.ledger import StoredAnswer
+from quaestor.ledger.totals.amounts import below
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from quaestor.curator.engines import Engine
+    from quaestor.curator.priced_question import Cost, Priced
+    from quaestor.errors import QuaestorError
+    from quaestor.ledger import Account, Charge
+
+    Progress = Callable[[str], None]
+
+__all__ = ["claim", "given_before", "pay"]
+
+_LONGEST_PURPOSE = 500
+
+
+def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | None:
+    """The stored answer to the same question, word for word; it costs nothing."""
+    stored = account.answer(
+        asked.fingerprint, dataset=asked.offer.measurement.dataset, analyst=analyst
+    )
+    return None if stored is None else _again(stored)
+
+
+def claim(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge | Answer:
+    """Charge the account, durably; or the answer, if somebody else who asked it has brought it.
+
+    Raises:
+        BudgetExceeded: it does not fit; nothing was charged, and the error says what would fit.
+        EngineFailed: somebody else who asked it at the same time has failed.
+    """
+    try:
+        found = account.claim(
+            asked.releases,
+            dataset=asked.offer.measurement.dataset,
+            analyst=analyst,
+            purpose=purpose or _purpose(asked),
+            query_text=asked.identity,
+        )
+    except AccountOverdrawn:
+        raise
+    except BudgetExceeded as error:
+        refused: QuaestorError = refusal(account, asked, analyst=analyst) or error
+    except ChargeSettled:
+        refused = EngineFailed()
+    else:
+        return _again(found) if isinstance(found, StoredAnswer) else found
+    refused.__context__ = None
+    raise refused
+
+
+def _again(stored: StoredAnswer) -> Answer:
+    return replace(Answer.from_json(stored.text), repeated=True)
+
+
+def pay(
+    charge: Charge, account: Account, asked: Priced, engine: Engine, *, progress: Progress
+) -> Answer:
+    """Run a question that is charged, draw its noise, and keep the answer with the charge.
+
+    Raises:
+        EngineFailed: whatever went wrong, and in the same words; the charge stays, unless the
+            engine could not be reached at all.
+    """
+    failed = True
+    try:
+        with charge:
+            progress("computing exact figures")
+            _reach(engine, charge)
+            charge.running()
+            prepared, exact = engine.measure(asked.offer.measurement)
+            charge.drawing()
+            progress("drawing noise")
+            request = charge.request
+            released = prepared.draw(exact, paid=request.releases, dataset=request.dataset)
+            drawn = answer_of(asked.query, asked.offer, released, sql=asked.sql)
+            answer = _signed(drawn, charge, account, asked.cost)
+            charge.release(answer.to_json())
+        failed = False
+    except Exception:  # noqa: BLE001, S110  # whatever it says may be about somebody
+        pass
+    if failed:
+        raise EngineFailed
+    return answer
+
+
+def _reach(engine: Engine, charge: Charge) -> None:
+    """See that the engine answers; if it does not, the charge is given back.
+
+    That decision depends on no row: nothing was sent for this question, and that the engine is
+    down is what anybody is told, free of charge, who asks before a charge is made. After an earlier
+    attempt it could be the question itself that brought the engine down: then the charge stays.
+    """
+    try:
+        engine.reach()
+    except EngineFailed:
+        if not charge.repeated:
+            charge.void("the engine could not be reached, and no statement was sent")
+        raise
+
+
+def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Answer:
+    """The answer with its cost, its receipt, and what the analyst may see of what is left."""
+    balances = account.remaining(dataset=answer.dataset, analyst=charge.request.analyst)
+    left = [(one.title, below(one.remaining)) for one in balances if one.remaining is not None]
+    return replace(
+        answer,
+        account=account.name,
+        receipt=charge.receipt,
+        epsilon=cost.epsilon,
+        delta=cost.delta,
+        remaining=tuple(left),
+    )
+
+
+def _purpose(asked: Priced) -> str:
+    """The question in one printable line."""
+    words = "".join(c if c.isprintable() else " " for c in describe(asked.query))
+    return words[:_LONGEST_PURPOSE]

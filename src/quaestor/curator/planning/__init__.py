@@ -1,1 +1,0 @@
-"""From names and expressions to a query: what SQL and the builder share."""

@@ -1,0 +1,253 @@
+"""The parts of a query that cost something, and how each is drawn out of its budget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from quaestor.accounting import releases
+from quaestor.curator.aggregates import Linear
+from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.kernel.measures import Chosen, Measure, Units
+from quaestor.curator.pricing.budget_shares import (
+    measure_weight,
+    quantile_weight,
+    selection_weight,
+    top_weight,
+)
+from quaestor.curator.pricing.few_digits import few_digits_down, few_digits_up, float_below
+from quaestor.curator.pricing.measures_needed import combinations_of, spread_of
+from quaestor.errors import InvalidParameter, TargetOutOfReach
+from quaestor.mechanisms import (
+    CountedQuantile,
+    DiscreteGaussian,
+    Geometric,
+    PartitionSelection,
+    TopK,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from quaestor.curator.kernel.draws import Draw
+    from quaestor.curator.language.query import Query, TopGroups
+    from quaestor.curator.pricing.budget_shares import Noise
+    from quaestor.curator.pricing.measures_needed import Measuring
+
+__all__ = ["Part", "parts_of"]
+
+_MOST_GRAINS = 2**16  # in a sensitivity; the mechanisms take 100,000
+_LARGEST_SCALE, _LARGEST_SIGMA = 2.0**40, 1e9
+_SMALLEST_SCALE, _SMALLEST_SIGMA = 2.0**-10, 0.05
+_LARGEST_CHOICE, _SMALLEST_CHOICE = 700.0, 1e-100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Something that is drawn; ``draw`` makes the most accurate that a budget allows.
+
+    The budget is an epsilon for geometric noise, a rho for Gaussian noise. ``chooses`` says that
+    it is a choice of groups, ``figure`` that aggregates use what is released.
+    """
+
+    measure: Measure
+    weight: float
+    draw: Callable[[Fraction], Draw]
+    chooses: bool = False
+    figure: bool = True
+
+
+def parts_of(
+    query: Query, measuring: Measuring, *, noise: Noise, delta: float | None
+) -> tuple[Part, ...]:
+    """All parts of a query, each with its weight: a choice of groups first.
+
+    The largest groups are chosen among declared ones only: of private groups those that are shown
+    have noisy figures already, by which they are sorted for nothing.
+    """
+    spread = spread_of(query)
+    weights: dict[Measure, float] = {}
+    for recipe in measuring.recipes:
+        for measure, weight in zip(recipe.measures, recipe.weights, strict=True):
+            weights[measure] = weights.get(measure, 0.0) + weight
+    parts: list[Part] = []
+    if measuring.selects:
+        parts.append(_selection(weights.pop(Units(), 0.0), spread, noise, delta))
+    elif query.top is not None and query.top.count < (combinations_of(query) or 0):
+        parts.append(_top(query.top, measuring, noise))
+    for measure, weight in weights.items():
+        if isinstance(measure, Chosen):
+            parts.append(_quantile(measure, weight, spread, noise))
+        else:
+            parts.append(_additive(measure, weight, spread, noise))
+    if not parts:
+        raise InvalidParameter("query", 0, "one with at least one aggregate, or private keys")
+    return tuple(parts)
+
+
+def _additive(measure: Measure, weight: float, spread: int, noise: Noise) -> Part:
+    return Part(
+        measure=measure,
+        weight=measure_weight(weight, spread=spread, noise=noise),
+        draw=(_geometric if noise == "geometric" else _gaussian)(measure, spread),
+    )
+
+
+def _grains(measure: Measure) -> tuple[int, int]:
+    """How many steps are a grain, and by how many grains one unit moves the measure."""
+    largest = max(measure.sensitivity, 1)
+    grain = -(-largest // _MOST_GRAINS)
+    return grain, -(-largest // grain)
+
+
+def _geometric(measure: Measure, spread: int) -> Callable[[Fraction], Draw]:
+    grain, moved = _grains(measure)
+
+    def drawn(scale: float) -> NoisyMeasure:
+        noisy = Geometric(scale=scale, sensitivity=moved)
+        return NoisyMeasure(measure=measure, mechanism=noisy, spread=spread, grain=grain)
+
+    def draw(budget: Fraction) -> Draw:
+        epsilon = float_below(budget / spread)
+        start = _checked_scale(moved / epsilon if epsilon else math.inf, _LARGEST_SCALE)
+        start = max(start, _SMALLEST_SCALE)
+        if isinstance(drawn(start).one, releases.Laplace):  # its sensitivity is 1/4b larger
+            start = (moved + math.sqrt(moved**2 + epsilon)) / (2 * epsilon)
+
+        def holds(scale: float) -> bool:
+            return (drawn(scale).epsilon or 0) <= spread * Fraction(epsilon)
+
+        return drawn(few_digits_up(start, holds))
+
+    return draw
+
+
+def _gaussian(measure: Measure, spread: int) -> Callable[[Fraction], Draw]:
+    grain, moved = _grains(measure)
+
+    def drawn(sigma: float) -> NoisyMeasure:
+        noisy = DiscreteGaussian(sigma=sigma, sensitivity=moved, coordinates=1)
+        return NoisyMeasure(measure=measure, mechanism=noisy, spread=spread, grain=grain)
+
+    def draw(budget: Fraction) -> Draw:
+        rho = float_below(budget / spread)
+        start = _checked_scale(moved / math.sqrt(2 * rho) if rho else math.inf, _LARGEST_SIGMA)
+
+        def holds(sigma: float) -> bool:
+            return drawn(sigma).rho <= spread * Fraction(rho)
+
+        return drawn(few_digits_up(max(start, _SMALLEST_SIGMA), holds))
+
+    return draw
+
+
+def _selection(weight: float, spread: int, noise: Noise, delta: float | None) -> Part:
+    if delta is None or not 0.0 < delta < 1.0:
+        raise InvalidParameter(
+            "delta", delta, "between 0 and 1, and given: the groups of this query are private"
+        )
+
+    def drawn(scale: float) -> NoisyUnits:
+        chosen = PartitionSelection.with_delta(scale=scale, delta=delta, contributions=spread)
+        draw = NoisyUnits(measure=Units(), mechanism=chosen)
+        while draw.delta > Fraction(delta):  # floats may have rounded it down
+            chosen = PartitionSelection(
+                scale=scale, threshold=chosen.threshold + 1, contributions=spread
+            )
+            draw = NoisyUnits(measure=Units(), mechanism=chosen)
+        return draw
+
+    def draw(budget: Fraction) -> Draw:
+        each = budget / spread
+        epsilon = float_below(each) if noise == "geometric" else math.sqrt(2 * float_below(each))
+        start = _checked_scale(1 / epsilon if epsilon else math.inf, _LARGEST_SCALE)
+
+        def holds(scale: float) -> bool:
+            made = drawn(scale)
+            return (made.epsilon if noise == "geometric" else made.rho) <= budget
+
+        return drawn(few_digits_up(max(start, _SMALLEST_SCALE), holds))
+
+    return Part(
+        measure=Units(),
+        weight=selection_weight(weight, spread=spread, noise=noise),
+        draw=draw,
+        chooses=True,
+    )
+
+
+def _top(top: TopGroups, measuring: Measuring, noise: Noise) -> Part:
+    recipe = measuring.recipes[top.place]
+    if not isinstance(recipe, Linear) or len(recipe.terms) != 1:
+        raise InvalidParameter("top", recipe.aggregate.function, "by a count or a sum")
+    measure = recipe.measures[0]
+    grows = measure.grows
+    sensitivity = float(max(measure.sensitivity, 1))
+
+    def drawn(epsilon: float) -> NoisyTop:
+        chosen = TopK(epsilon=epsilon, count=top.count, sensitivity=sensitivity, monotonic=grows)
+        return NoisyTop(measure=measure, mechanism=chosen)
+
+    return Part(
+        measure=measure,
+        weight=top_weight(count=top.count, monotonic=grows, noise=noise),
+        draw=_choosing(drawn, count=top.count, factor=2 if grows else 1, noise=noise),
+        chooses=True,
+        figure=False,
+    )
+
+
+def _quantile(measure: Chosen, weight: float, spread: int, noise: Noise) -> Part:
+    histogram = measure.histogram
+
+    def drawn(epsilon: float) -> NoisyQuantile:
+        chosen = CountedQuantile(
+            probability=measure.probability,
+            low=histogram.low,
+            high=histogram.high,
+            rows=histogram.rows,
+            epsilon=epsilon,
+        )
+        return NoisyQuantile(measure=measure, mechanism=chosen, spread=spread)
+
+    return Part(
+        measure=measure,
+        weight=quantile_weight(weight, measure.probability, spread=spread, noise=noise),
+        draw=_choosing(drawn, count=spread, factor=1, noise=noise),
+    )
+
+
+def _choosing(
+    drawn: Callable[[float], Draw], *, count: int, factor: int, noise: Noise
+) -> Callable[[Fraction], Draw]:
+    """The largest epsilon of ``count`` choices, each with that range over ``factor``."""
+
+    def draw(budget: Fraction) -> Draw:
+        each = float_below(budget / count)
+        span = each if noise == "geometric" else math.sqrt(8 * each)
+
+        def holds(epsilon: float) -> bool:
+            made = drawn(epsilon)
+            return (made.epsilon or 0 if noise == "geometric" else made.rho) <= budget
+
+        start = min(factor * span, _LARGEST_CHOICE)
+        if start < _SMALLEST_CHOICE:
+            raise _out_of_reach()
+        return drawn(few_digits_down(start, holds))
+
+    return draw
+
+
+def _checked_scale(scale: float, largest: float) -> float:
+    if not scale < largest / 2:
+        raise _out_of_reach()
+    return scale
+
+
+def _out_of_reach() -> TargetOutOfReach:
+    return TargetOutOfReach(
+        "the budget is too small to be divided over the parts of this query: ask for more of it, "
+        "or for fewer aggregates, or let a unit be in fewer groups"
+    )

@@ -1,0 +1,1 @@
+"""Questions as values: from names to a query, its fingerprint and its price."""

@@ -1,0 +1,215 @@
+"""From grouped rows to a query: bounds and steps of aggregates, values of keys, contributions.
+
+The last checks before a question may be priced. SQL and the builder share them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from quaestor.curator.analysis.casts import bounds_remedy
+from quaestor.curator.analysis.facts import Facts, default_step
+from quaestor.curator.analysis.kinds import article
+from quaestor.curator.analysis.possible_values import possible_values
+from quaestor.curator.kernel.measurement import code_of
+from quaestor.curator.language.expressions import Column, Constant, Expression
+from quaestor.curator.language.query import Aggregate, Contribution, Key
+from quaestor.curator.language.text import spell
+from quaestor.errors import RefusedQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor.curator.analysis.static_analysis import Analysis
+    from quaestor.curator.kernel.measurement import Code
+    from quaestor.curator.language.expressions import Kind, Value
+    from quaestor.curator.questions.scope import Frame
+
+__all__ = [
+    "MOST_GROUPS",
+    "FunctionName",
+    "aggregate_facts",
+    "key_facts",
+    "plan_aggregate",
+    "plan_contribution",
+    "plan_key",
+]
+
+FunctionName = Literal[
+    "count", "units", "distinct", "sum", "mean", "variance", "stddev", "quantile"
+]
+MOST_GROUPS = 100_000
+_MOST_STEPS = 2**24
+_WORDS = {
+    "sum": "SUM",
+    "mean": "AVG",
+    "variance": "VARIANCE",
+    "stddev": "STDDEV",
+    "quantile": "QUANTILE",
+}
+
+
+def plan_aggregate(
+    function: FunctionName,
+    operand: Expression | None,
+    analysis: Analysis,
+    *,
+    probability: float = 0.5,
+) -> Aggregate:
+    """The aggregate with its public bounds; refused where they are not known."""
+    if operand is None:
+        return Aggregate(function=function)
+    facts = analysis.facts(operand)
+    if function == "count":
+        return Aggregate(function="count", operand=operand if facts.nullable else None)
+    if function == "distinct":
+        return _distinct(operand, facts)
+    word = _WORDS[function]
+    if not facts.number:
+        remedy = f"write {word}(CAST({spell(operand)} AS INTEGER))"
+        raise RefusedQuery(
+            f"{word} needs a number, and {spell(operand)} is {article(facts.kind)}",
+            remedy=remedy
+            if facts.kind != "date"
+            else f"write {word}(CLAMP(YEAR(...), 1900, 2100))",
+        )
+    if not facts.bounded:
+        raise RefusedQuery(
+            f"{word} of {spell(operand)} has no bounds: one person could change it without limit",
+            remedy=bounds_remedy(operand),
+        )
+    if not facts.most <= 1e15:
+        raise RefusedQuery(
+            f"{spell(operand)} may be larger than 10^15", remedy=bounds_remedy(operand)
+        )
+    low, high, step = _steps(facts, bare=isinstance(operand, Column))
+    return Aggregate(
+        function=function,
+        operand=operand,
+        low=low,
+        high=high,
+        step=step,
+        probability=probability,
+    )
+
+
+def _distinct(operand: Expression, facts: Facts) -> Aggregate:
+    if facts.unit:
+        return Aggregate(function="units")
+    if facts.kind == "real":
+        raise RefusedQuery(
+            "different real numbers are not counted: rounding decides which differ",
+            remedy=f"count whole ones: COUNT(DISTINCT FLOOR({spell(operand)}))",
+        )
+    return Aggregate(function="distinct", operand=operand)
+
+
+def _steps(facts: Facts, *, bare: bool) -> tuple[float, float, float]:
+    """Bounds that are whole numbers of steps, and the step."""
+    most = max(abs(facts.low), abs(facts.high))
+    step = default_step(facts.low, facts.high)
+    if facts.kind == "integer" and most <= _MOST_STEPS:
+        step = 1.0
+    if bare and facts.step is not None and most / facts.step <= _MOST_STEPS:
+        step = facts.step
+    low, high = math.floor(facts.low / step) * step, math.ceil(facts.high / step) * step
+    return float(low), float(high), float(step)
+
+
+def plan_key(name: str, expression: Expression, analysis: Analysis) -> Key:
+    """What rows are grouped by, with the values it can have where those are known."""
+    facts = analysis.facts(expression)
+    if facts.unit:
+        raise RefusedQuery(
+            f"grouping by {spell(expression)} would make a group of each person",
+            remedy="group by what people have in common, or ask for COUNT(DISTINCT "
+            f"{spell(expression)})",
+        )
+    if isinstance(expression, Constant):
+        raise RefusedQuery("grouping by a constant makes one group", remedy="leave GROUP BY out")
+    values = possible_values(expression, analysis)
+    if facts.kind == "real":
+        declared = isinstance(expression, Column) and facts.keys is not None
+        if not declared:
+            raise RefusedQuery(
+                f"{spell(expression)} is a real number: no two rows need to agree on it",
+                remedy=f"make a histogram: GROUP BY FLOOR({spell(expression)})",
+            )
+    note = ""
+    if values is not None:
+        values, note = _as_cells(spell(expression), values, facts.kind)
+    if values == ():
+        raise RefusedQuery(
+            f"the condition leaves none of the declared values of {spell(expression)}",
+            remedy="look at the values that the catalog declares, and at the condition",
+        )
+    return Key(name=name, expression=expression, kind=facts.kind, values=values, note=note)
+
+
+def _as_cells(spelled: str, values: Sequence[Value], kind: Kind) -> tuple[tuple[Value, ...], str]:
+    """The values brought to the key's kind, one for each code, and a note on what was left out."""
+    found: dict[Code | None, Value] = {}
+    never: list[str] = []
+    for value in values:
+        try:
+            code = code_of(value, kind)
+        except ValueError:
+            never.append(repr(value))
+            continue
+        found.setdefault(code, code if kind == "integer" else value)
+    if not never:
+        return tuple(found.values()), ""
+    shown = ", ".join(never[:3]) + (", ..." if len(never) > 3 else "")
+    return tuple(found.values()), f"{spelled} is {article(kind)}: it is never {shown}"
+
+
+def key_facts(key: Key) -> Facts:
+    """What is known of a key once it is shown."""
+    nullable = key.values is None or None in key.values
+    return Facts(kind=key.kind, nullable=nullable)
+
+
+def aggregate_facts(aggregate: Aggregate, analysis: Analysis) -> Facts:
+    """What is known of an aggregate once it is released: noise has no bounds."""
+    whole = aggregate.function in {"count", "units", "distinct"}
+    if aggregate.function in {"sum", "quantile"} and aggregate.operand is not None:
+        whole = analysis.kind(aggregate.operand) == "integer" and aggregate.step == 1.0
+    return Facts(kind="integer" if whole else "real", nullable=not whole)
+
+
+def plan_contribution(
+    frame: Frame, keys: Sequence[Key], *, rows: int | None, groups: int | None
+) -> Contribution:
+    """How much one unit may contribute: as declared, or less where the question says so.
+
+    A unit cannot be in more groups than there are, and is in one where there are no keys.
+    """
+    if frame.unit is None or frame.contribution is None:
+        raise RefusedQuery(
+            "all tables of this question are public: there is nothing to protect",
+            remedy="read them directly, without noise and without cost",
+        )
+    most = frame.contribution
+    chosen_rows = _chosen("rows", rows, most.rows)
+    chosen_groups = _chosen("groups", groups, most.groups)
+    known = math.prod(len(key.values) for key in keys if key.values is not None)
+    if all(key.values is not None for key in keys):
+        if known > MOST_GROUPS:
+            raise RefusedQuery(
+                f"the keys have {known:,} combinations, more than {MOST_GROUPS:,}",
+                remedy="group by fewer keys, or keep some values only with WHERE key IN (...)",
+            )
+        chosen_groups = min(chosen_groups, known)
+    return Contribution(rows=chosen_rows, groups=chosen_groups)
+
+
+def _chosen(name: str, value: int | None, most: int) -> int:
+    if value is None:
+        return most
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise RefusedQuery(
+            f"{name} is how much of one person counts, a whole number from 1 to {most:,}",
+            remedy="ask for less, or let the data owner declare more",
+        )
+    return value

@@ -1,1 +1,0 @@
-"""From exact measures to an answer: noise, choices, and what follows from them."""

@@ -1,0 +1,1 @@
+"""Reports about a deployment, from a ledger and a catalog."""

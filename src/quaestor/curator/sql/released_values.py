@@ -1,0 +1,291 @@
+"""Rules for what is released: aggregates, and what is computed from them and from keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.analysis.conditions import narrowed
+from quaestor.curator.analysis.static_analysis import Analysis
+from quaestor.curator.language.expressions import (
+    Aggregated,
+    Case,
+    Constant,
+    Expression,
+    Keyed,
+)
+from quaestor.curator.questions.plan import (
+    FunctionName,
+    aggregate_facts,
+    key_facts,
+    plan_aggregate,
+)
+from quaestor.curator.sql.from_clause import RowTranslator
+from quaestor.curator.sql.refusals import only, refused
+from quaestor.curator.sql.row_functions import CALLS
+from quaestor.curator.sql.row_values import SCALARS
+from quaestor.curator.sql.syntax_tree import aggregates_in
+from quaestor.curator.sql.translator import Translator
+from quaestor.errors import RefusedQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlglot import exp
+
+    from quaestor.curator.analysis.facts import Facts
+    from quaestor.curator.language.query import Aggregate, Key
+    from quaestor.curator.questions.scope import Frame
+
+__all__ = ["OutputTranslator"]
+
+_MOST_AGGREGATES = 100
+
+
+class OutputTranslator(Translator):
+    """Expressions over keys and aggregates; collects the aggregates as it meets them.
+
+    ``aliases`` are outputs by name, which HAVING and ORDER BY may use.
+    """
+
+    def __init__(self, text: str, frame: Frame, keys: Sequence[Key]) -> None:
+        self.row = RowTranslator(text, frame, Analysis(frame.schema))
+        self.keys = keys
+        self.aggregates: list[Aggregate] = []
+        self.aliases: dict[str, Expression] = {}
+        self._facts: list[Facts] = []
+        super().__init__(
+            text,
+            frame,
+            Analysis(
+                {},
+                keys=[key_facts(key) for key in keys],
+                aggregates=self._facts,
+                released=True,
+            ),
+        )
+
+    def convert(self, node: exp.Expr) -> Expression:
+        """The expression; what rows are grouped by is a key, however it is made."""
+        alias = self._alias(node)
+        if alias is not None:
+            return alias
+        if self.keys and not aggregates_in(node):
+            key = self._key(node)
+            if key is not None:
+                return key
+        return super().convert(node)
+
+    def _alias(self, node: Any) -> Expression | None:
+        if type(node).__name__ != "Column" or node.table:
+            return None
+        return self.aliases.get(node.name.lower())
+
+    def _key(self, node: exp.Expr) -> Expression | None:
+        try:
+            made = self.row.convert(node)
+        except RefusedQuery:
+            return None  # what it is, the rules for outputs will say
+        places = (place for place, key in enumerate(self.keys) if key.expression == made)
+        place = next(places, None)
+        return None if place is None else Keyed(place)
+
+    def column(self, node: exp.Column) -> Expression:
+        """A column that is neither grouped by nor aggregated belongs to single rows."""
+        found = self.row.column(node)
+        name = node.name
+        if self.frame.unit is not None and self.analysis_of(found).unit:
+            raise RefusedQuery(
+                f"{name} says whom a row is about, and is never shown",
+                remedy=f"count people: COUNT(DISTINCT {name})",
+            )
+        raise RefusedQuery(
+            f"{name} is a value of single rows",
+            remedy=f"GROUP BY {name}, or aggregate it, as in AVG({name})",
+        )
+
+    def analysis_of(self, expression: Expression) -> Facts:
+        """What is known of an expression of rows."""
+        return self.row.analysis.facts(expression)
+
+    def add(self, aggregate: Aggregate, analysis: Analysis) -> Expression:
+        """The place of an aggregate; the same one is released once only."""
+        if aggregate not in self.aggregates:
+            if len(self.aggregates) >= _MOST_AGGREGATES:
+                raise RefusedQuery(
+                    f"there are more than {_MOST_AGGREGATES} aggregates",
+                    remedy="ask several questions",
+                )
+            self.aggregates.append(aggregate)
+            self._facts.append(aggregate_facts(aggregate, analysis))
+        return Aggregated(self.aggregates.index(aggregate))
+
+
+def _simple(function: FunctionName) -> Callable[[OutputTranslator, Any], Expression]:
+    def rule(t: OutputTranslator, node: exp.Func) -> Expression:
+        return _released(t, node, None, function)
+
+    return rule
+
+
+def _released(
+    t: OutputTranslator,
+    node: Any,
+    condition: Expression | None,
+    function: FunctionName,
+    *,
+    probability: float = 0.5,
+) -> Expression:
+    """One aggregate of one operand, of the rows for which the condition is true."""
+    only(node, "this", "big_int", "quantile", "expression")
+    operand = t.row.convert(node.this)
+    analysis = t.row.analysis
+    if condition is not None:
+        if t.analysis_of(operand).unit:
+            raise RefusedQuery(
+                "people under a condition are counted in a question of their own",
+                remedy="put the condition after WHERE",
+            )
+        analysis = Analysis(narrowed(t.frame.schema, condition))
+        facts = analysis.facts(operand)
+        case = Case(((condition, operand),), Constant(None, facts.kind))
+        made = plan_aggregate(function, operand, analysis, probability=probability)
+        if made.function == "count" and made.operand is None:
+            case = Case(((condition, Constant(1, "integer")),), Constant(None, "integer"))
+        return t.add(replace(made, operand=case), analysis)
+    aggregate = plan_aggregate(function, operand, analysis, probability=probability)
+    return t.add(aggregate, analysis)
+
+
+def _count(t: OutputTranslator, node: Any, condition: Expression | None = None) -> Expression:
+    """``COUNT(*)``, ``COUNT(x)`` and ``COUNT(DISTINCT x)``."""
+    only(node, "this", "big_int")
+    inner = node.this
+    if inner is None or type(inner).__name__ == "Star":
+        if inner is not None:
+            only(inner)
+        operand = None
+        if condition is not None:
+            operand = Case(((condition, Constant(1, "integer")),), Constant(None, "integer"))
+        return t.add(plan_aggregate("count", operand, t.row.analysis), t.row.analysis)
+    if type(inner).__name__ != "Distinct":
+        return _released(t, node, condition, "count")
+    only(inner, "expressions")
+    if len(inner.expressions) != 1:
+        raise RefusedQuery(
+            "combinations of columns are not counted", remedy="COUNT(DISTINCT x) of one column"
+        )
+    return _released(t, _With(inner.expressions[0]), condition, "distinct")
+
+
+class _With:
+    """A node's only argument, where an aggregate is expected."""
+
+    def __init__(self, this: exp.Expr) -> None:
+        self.this = this
+        self.args: dict[str, Any] = {"this": this}
+
+
+def _count_if(t: OutputTranslator, node: exp.CountIf) -> Expression:
+    only(node, "this")
+    condition = t.row.convert(node.this)
+    operand = Case(((condition, Constant(1, "integer")),), Constant(None, "integer"))
+    return t.add(plan_aggregate("count", operand, t.row.analysis), t.row.analysis)
+
+
+def _quantile(t: OutputTranslator, node: Any, condition: Expression | None = None) -> Expression:
+    """``QUANTILE(x, 0.9)`` and its spellings."""
+    asked = node.args.get("quantile") or node.args.get("expression")
+    if asked is None:
+        raise RefusedQuery("a quantile needs its probability", remedy="write QUANTILE(x, 0.9)")
+    return _released(t, node, condition, "quantile", probability=_probability(t, asked))
+
+
+def _median(t: OutputTranslator, node: Any, condition: Expression | None = None) -> Expression:
+    only(node, "this")
+    return _released(t, node, condition, "quantile", probability=0.5)
+
+
+def _within(t: OutputTranslator, node: Any, condition: Expression | None = None) -> Expression:
+    """``PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)``; descending it counts from the top."""
+    only(node, "this", "expression")
+    inner, order = node.this, node.expression
+    if type(inner).__name__ not in {"PercentileCont", "PercentileDisc"}:
+        raise refused(inner)
+    only(inner, "this")
+    only(order, "expressions")
+    if len(order.expressions) != 1:
+        raise RefusedQuery("a quantile is of one column", remedy="write WITHIN GROUP (ORDER BY x)")
+    (ordered,) = order.expressions
+    only(ordered, "this", "desc")
+    probability = _probability(t, inner.this)
+    if ordered.args.get("desc"):
+        probability = 1.0 - probability
+    return _released(t, _With(ordered.this), condition, "quantile", probability=probability)
+
+
+def _probability(t: OutputTranslator, node: exp.Expr) -> float:
+    made = t.row.convert(node)
+    if (
+        isinstance(made, Constant)
+        and isinstance(made.value, int | float)
+        and made.kind != "boolean"
+    ) and 0 <= made.value <= 1:
+        return float(made.value)
+    raise RefusedQuery(
+        "a quantile's probability is a constant from 0 to 1", remedy="write QUANTILE(x, 0.9)"
+    )
+
+
+def _filter(t: OutputTranslator, node: exp.Filter) -> Expression:
+    """``COUNT(*) FILTER (WHERE x > 1)``."""
+    only(node, "this", "expression")
+    only(node.expression, "this")
+    condition = t.row.convert(node.expression.this)
+    name = type(node.this).__name__
+    if name in _SIMPLE:
+        return _released(t, node.this, condition, _SIMPLE[name])
+    if name in _MORE:
+        return _MORE[name](t, node.this, condition)
+    raise refused(node.this)
+
+
+_SIMPLE: dict[str, FunctionName] = {
+    "Sum": "sum",
+    "Avg": "mean",
+    "Variance": "variance",
+    "Stddev": "stddev",
+    "StddevSamp": "stddev",
+}
+_MORE: dict[str, Callable[..., Expression]] = {
+    "Count": _count,
+    "Median": _median,
+    "Quantile": _quantile,
+    "PercentileCont": _quantile,
+    "PercentileDisc": _quantile,
+    "ApproxQuantile": _quantile,
+    "WithinGroup": _within,
+}
+
+
+def _star(_: OutputTranslator, node: exp.Star) -> Expression:
+    raise refused(node)
+
+
+def _named_rule(t: OutputTranslator, node: Any) -> Expression:
+    if str(node.this).lower() in {"approx_percentile", "percentile"} and len(node.expressions) == 2:
+        operand, asked = node.expressions
+        return _released(t, _With(operand), None, "quantile", probability=_probability(t, asked))
+    return CALLS["Anonymous"](t, node)
+
+
+OutputTranslator.rules = {
+    **SCALARS,
+    **CALLS,
+    **{name: _simple(function) for name, function in _SIMPLE.items()},
+    **_MORE,
+    "CountIf": _count_if,
+    "Filter": _filter,
+    "Star": _star,
+    "Anonymous": _named_rule,
+}

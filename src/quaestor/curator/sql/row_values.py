@@ -1,0 +1,263 @@
+"""Rules for everything that has one value a row: names, constants, operators, conditions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.analysis.constant_kinds import alike, as_date
+from quaestor.curator.analysis.facts import LARGEST
+from quaestor.curator.language.expressions import (
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Comparison,
+    Constant,
+    Expression,
+    IsNull,
+    Like,
+    Logic,
+    Member,
+    Not,
+)
+from quaestor.curator.sql.refusals import only, refused
+from quaestor.curator.sql.text import LONGEST_LIST
+from quaestor.errors import RefusedQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlglot import exp
+
+    from quaestor.curator.language.expressions import Kind
+    from quaestor.curator.sql.translator import Translator
+
+__all__ = ["SCALARS"]
+
+_LONGEST_PATTERN = 1_000
+_TYPES: dict[str, Kind] = {
+    **dict.fromkeys(("INT", "BIGINT", "SMALLINT", "TINYINT"), "integer"),
+    **dict.fromkeys(("DOUBLE", "FLOAT"), "real"),
+    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR"), "text"),
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+}
+
+
+def _column(t: Translator, node: Any) -> Expression:
+    only(node, "this", "table")
+    if type(node.this).__name__ == "Star":
+        raise refused(node.this)
+    return t.column(node)
+
+
+def _literal(_: Translator, node: exp.Literal) -> Expression:
+    if node.is_string:
+        return Constant(str(node.this), "text")
+    text = str(node.this)
+    whole = text.isascii() and text.isdigit() and len(text) <= 30
+    number: int | float = int(text) if whole else float(text)
+    if not abs(number) <= LARGEST:
+        raise RefusedQuery(
+            "no number may be larger than 10^15: floats hold larger ones inexactly",
+            remedy="write a smaller number",
+        )
+    return Constant(number, "integer" if whole else "real")
+
+
+def _null(_: Translator, __: exp.Null) -> Expression:
+    return Constant(None, "text")
+
+
+def _boolean(_: Translator, node: exp.Boolean) -> Expression:
+    return Constant(bool(node.this), "boolean")
+
+
+def _inside(t: Translator, node: exp.Paren) -> Expression:
+    only(node, "this")
+    return t.convert(node.this)
+
+
+def _negative(t: Translator, node: exp.Neg) -> Expression:
+    only(node, "this")
+    operand = t.convert(node.this)
+    if isinstance(operand, Constant) and isinstance(operand.value, int | float):
+        return replace(operand, value=-operand.value)
+    return Arithmetic("-", Constant(0, "integer"), operand)
+
+
+def _arithmetic(operator: Any) -> Callable[[Translator, Any], Expression]:
+    def rule(t: Translator, node: exp.Binary) -> Expression:
+        if operator != "/":  # sqlglot notes the dialect's division there
+            only(node, "this", "expression")
+        return Arithmetic(operator, t.convert(node.left), t.convert(node.right))
+
+    return rule
+
+
+def _comparison(operator: Any) -> Callable[[Translator, Any], Expression]:
+    def rule(t: Translator, node: exp.Binary) -> Expression:
+        only(node, "this", "expression")
+        left, right = alike(t.analysis, t.convert(node.left), t.convert(node.right))
+        for side in (left, right):
+            if isinstance(side, Constant) and side.value is None:
+                raise RefusedQuery(
+                    "nothing is equal to NULL, nor different from it", remedy="write x IS NULL"
+                )
+        return Comparison(operator, left, right)
+
+    return rule
+
+
+def _logic(operator: Any) -> Callable[[Translator, Any], Expression]:
+    def rule(t: Translator, node: exp.Connector) -> Expression:
+        parts: list[Expression] = []
+        waiting: list[Any] = [node]
+        while waiting:  # a chain of hundreds is not gone through by recursion
+            part = waiting.pop()
+            while type(part).__name__ == "Paren":
+                part = part.this
+            if type(part) is type(node):
+                only(part, "this", "expression")
+                waiting += [part.right, part.left]
+            else:
+                parts.append(t.convert(part))
+        return Logic(operator, tuple(parts))
+
+    return rule
+
+
+def _not(t: Translator, node: exp.Not) -> Expression:
+    only(node, "this")
+    return Not(t.convert(node.this))
+
+
+def _is(t: Translator, node: exp.Is) -> Expression:
+    only(node, "this", "expression")
+    operand, right = t.convert(node.this), t.convert(node.expression)
+    if isinstance(right, Constant) and right.value is None:
+        return IsNull(operand)
+    if isinstance(right, Constant) and right.value is True:
+        return Call("coalesce", (operand, Constant(value=False, kind="boolean")))
+    if isinstance(right, Constant) and right.value is False:
+        return Not(Call("coalesce", (operand, Constant(value=True, kind="boolean"))))
+    raise RefusedQuery("IS stands before NULL, TRUE and FALSE", remedy="write a = b")
+
+
+def _between(t: Translator, node: exp.Between) -> Expression:
+    only(node, "this", "low", "high")
+    operand = t.convert(node.this)
+    left, low = alike(t.analysis, operand, t.convert(node.args["low"]))
+    right, high = alike(t.analysis, operand, t.convert(node.args["high"]))
+    return Logic("and", (Comparison(">=", left, low), Comparison("<=", right, high)))
+
+
+def _in(t: Translator, node: exp.In) -> Expression:
+    only(node, "this", "expressions")
+    if len(node.expressions) > LONGEST_LIST:
+        raise RefusedQuery(
+            f"the list has more than {LONGEST_LIST:,} values",
+            remedy="put them into a public table, and join it",
+        )
+    operand, values = t.convert(node.this), {}
+    for entry in node.expressions:
+        _, value = alike(t.analysis, operand, t.convert(entry))
+        if not isinstance(value, Constant) or value.value is None:
+            raise RefusedQuery(
+                "a list after IN has constants only, and not NULL",
+                remedy="write conditions with OR, and x IS NULL",
+            )
+        values[repr(value)] = value
+    if not values:
+        raise RefusedQuery("the list after IN is empty", remedy="write IN ('a', 'b')")
+    return Member(operand, tuple(value for _, value in sorted(values.items())))
+
+
+def _like(t: Translator, node: exp.Like) -> Expression:
+    only(node, "this", "expression", "negate")
+    pattern = t.convert(node.expression)
+    if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
+        raise RefusedQuery("LIKE takes a constant pattern", remedy="write x LIKE 'a%'")
+    if len(pattern.value) > _LONGEST_PATTERN:
+        raise RefusedQuery(
+            "a pattern has at most a thousand characters", remedy="use % for any text"
+        )
+    made = Like(t.convert(node.this), pattern.value)
+    if not node.args.get("negate"):
+        return made
+    t.analysis.facts(made)
+    return Not(made)
+
+
+def _case(t: Translator, node: exp.Case) -> Expression:
+    only(node, "this", "ifs", "default")
+    subject = t.convert(node.this) if node.this is not None else None
+    branches = []
+    for branch in node.args["ifs"]:
+        only(branch, "this", "true")
+        when = t.convert(branch.this)
+        if subject is not None:
+            when = Comparison("=", *alike(t.analysis, subject, when))
+        branches.append((when, t.convert(branch.args["true"])))
+    default = node.args.get("default")
+    otherwise = t.convert(default) if default is not None else Constant(None, "text")
+    *values, otherwise = alike(t.analysis, *(then for _, then in branches), otherwise)
+    whens = [when for when, _ in branches]
+    return Case(tuple(zip(whens, values, strict=True)), otherwise)
+
+
+def _if(t: Translator, node: exp.If) -> Expression:
+    only(node, "this", "true", "false")
+    default = node.args.get("false")
+    otherwise = t.convert(default) if default is not None else Constant(None, "text")
+    when = t.convert(node.this)
+    then, otherwise = alike(t.analysis, t.convert(node.args["true"]), otherwise)
+    return Case(((when, then),), otherwise)
+
+
+def _cast(t: Translator, node: exp.Cast) -> Expression:
+    only(node, "this", "to", "safe", "_type")
+    name = node.to.this.name if hasattr(node.to.this, "name") else str(node.to.this)
+    kind = _TYPES.get(name)
+    if kind is None or node.to.expressions:
+        raise RefusedQuery(
+            f"nothing is cast to {node.to.sql().upper()[:40]}",
+            remedy="cast to INTEGER, DOUBLE, BOOLEAN, or write DATE '2026-01-31'",
+        )
+    operand = t.convert(node.this)
+    if kind == "date" and isinstance(operand, Constant) and isinstance(operand.value, str):
+        return as_date(operand)
+    return operand if t.analysis.kind(operand) == kind else Cast(operand, kind)
+
+
+SCALARS: dict[str, Callable[[Any, Any], Expression]] = {
+    "Column": _column,
+    "Literal": _literal,
+    "Null": _null,
+    "Boolean": _boolean,
+    "Paren": _inside,
+    "Neg": _negative,
+    "Add": _arithmetic("+"),
+    "Sub": _arithmetic("-"),
+    "Mul": _arithmetic("*"),
+    "Div": _arithmetic("/"),
+    "Mod": _arithmetic("%"),
+    "EQ": _comparison("="),
+    "NEQ": _comparison("<>"),
+    "LT": _comparison("<"),
+    "LTE": _comparison("<="),
+    "GT": _comparison(">"),
+    "GTE": _comparison(">="),
+    "And": _logic("and"),
+    "Or": _logic("or"),
+    "Not": _not,
+    "Is": _is,
+    "Between": _between,
+    "In": _in,
+    "Like": _like,
+    "Case": _case,
+    "If": _if,
+    "Cast": _cast,
+    "TryCast": _cast,
+}

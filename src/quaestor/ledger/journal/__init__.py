@@ -1,0 +1,1 @@
+"""What happened: chained events, entries, their export and verification."""

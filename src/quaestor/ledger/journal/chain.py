@@ -1,0 +1,110 @@
+"""Following an account's chain, event by event: what each may be, after those before it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from quaestor.errors import LedgerCorrupted
+from quaestor.ledger import clock
+from quaestor.ledger.journal.events import CHARGES, GENESIS, KINDS, SETTLEMENTS, event_hash
+
+__all__ = ["Chain"]
+
+
+class Chain:
+    """What the events of one account, in their order, add up to; they are checked on the way."""
+
+    def __init__(self, account: str) -> None:
+        """Begin before the first event."""
+        self.account = account
+        self.events = self.entries = 0
+        self.definition = self.opened = self.time = ""
+        self.head = GENESIS
+        self.heads: set[str] = set()
+        self.closed = False
+        self.charged: Counter[tuple[str, str, str, str, bool]] = Counter()
+        """How often each (dataset, analyst, query, releases, whether it is a history imported
+        without a statement) was charged and not given back."""
+        self.answers: dict[int, tuple[str, str, str, str]] = {}
+        """(dataset, query, analyst, digest) of entries with a stored answer."""
+        self._open: dict[int, tuple[str, str, str, str, bool]] = {}
+        self._drawn: set[int] = set()
+        """Those of them whose noise may have been drawn."""
+
+    def add(self, event: dict[str, Any]) -> None:
+        """Follow one event more, or say what is wrong with it."""
+        problem = self._broken(event) or self._out_of_order(event)
+        if problem is not None:
+            place = f"event {self.events + 1} of account {self.account!r}"
+            raise LedgerCorrupted(place, problem)
+        self._follow(event)
+        self.events = event["seq"]
+        self.time, self.head = event["time"], event["hash"]
+        self.heads.add(self.head)
+
+    def _broken(self, event: dict[str, Any]) -> str | None:
+        """What is wrong with the link itself."""
+        if event["seq"] != self.events + 1:
+            return "it is missing"
+        if event["previous"] != self.head:
+            return "it does not follow the event before it"
+        try:
+            sealed = event_hash(event)
+        except (TypeError, ValueError):
+            return "its content is not what was written"
+        return None if sealed == event["hash"] else "its content is not what its hash was made of"
+
+    def _out_of_order(self, event: dict[str, Any]) -> str | None:
+        """What is wrong with the event at this place, though it is well chained."""
+        kind, entry = event["kind"], event["entry"]
+        if kind not in KINDS or (kind == "opened") != (self.events == 0):
+            return f"an event of the kind {kind!r} cannot stand there"
+        accepted = kind == "clock" and event["detail"]
+        if not clock.is_time(event["time"]) or (event["time"] < self.time and not accepted):
+            return "its time is none, or before that of the event before it"
+        if kind in {"clock", "restored"} and (entry or not event["detail"]):
+            return "it does not say why"
+        if kind in CHARGES and (self.closed or entry != self.entries + 1):
+            return "its entry is not the next one, or the account is closed"
+        return self._misplaced(kind, entry)
+
+    def _misplaced(self, kind: str, entry: int) -> str | None:
+        """What is wrong with an event about a charge, as that charge stands."""
+        if kind in SETTLEMENTS and entry not in self._open:
+            return "it settles an entry that is not open"
+        if kind == "drawing" and (entry not in self._open or entry in self._drawn):
+            return "noise is drawn once for an entry, while it is open"
+        if kind == "void" and entry in self._drawn:
+            return "it gives back an entry whose noise may have been drawn"
+        return None
+
+    def _follow(self, event: dict[str, Any]) -> None:
+        kind, entry = event["kind"], event["entry"]
+        if kind == "opened":
+            self.definition, self.opened = event["detail"], event["purpose"]
+        elif kind in CHARGES:
+            self.entries = entry
+            realised = kind == "imported" and event["detail"] == ""
+            charged = (
+                event["dataset"],
+                event["analyst"],
+                event["query"],
+                event["releases"],
+                realised,
+            )
+            self.charged[charged] += 1
+            if kind == "reserved":
+                self._open[entry] = charged
+        elif kind == "drawing":
+            self._drawn.add(entry)
+        elif kind in SETTLEMENTS:
+            charged = self._open.pop(entry)
+            self._drawn.discard(entry)
+            if kind == "void":
+                self.charged[charged] -= 1
+            elif event["answer"]:
+                dataset, analyst, query, *_ = charged
+                self.answers[entry] = (dataset, query, analyst, event["answer"])
+        elif kind == "closed":
+            self.closed = True

@@ -1,0 +1,1 @@
+"""What accounts promise to keep to, and what they check."""

@@ -1,0 +1,1 @@
+"""Exact totals of an account, and what they say at every time."""

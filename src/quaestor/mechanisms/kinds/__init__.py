@@ -1,0 +1,1 @@
+"""Mechanisms, one kind a file."""

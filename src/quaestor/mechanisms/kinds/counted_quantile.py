@@ -1,0 +1,130 @@
+"""Quantiles of counts by value, where one person may count several times."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.releases.base import check_count, check_real
+from quaestor.errors import InvalidParameter
+from quaestor.mechanisms.base import Mechanism
+from quaestor.mechanisms.kinds.exponential import ExponentialMechanism
+from quaestor.mechanisms.samplers.choice import choose
+from quaestor.mechanisms.samplers.randomness import uniform_below
+from quaestor.mechanisms.undisclosed import Undisclosed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from quaestor.accounting.releases import Release
+
+__all__ = ["CountedQuantile"]
+
+_PARTS = 2**16  # the probability is a multiple of 2^-16, so that scores are whole numbers
+_FARTHEST = 2**52  # in such parts of a rank; floats hold all whole numbers up to here
+_LARGEST = 2**40
+_COUNTS = "a mapping from whole numbers of the domain to counts, each at least 0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedQuantile(Mechanism):
+    r"""A whole number below which about a share ``probability`` of the rows lies.
+
+    The candidates are all whole numbers from ``low`` to ``high``. The score of y is minus the
+    distance of pn from the interval between how many rows are below y and how many are not above
+    it, n being the number of rows and p the probability, rounded to a multiple of
+    :math:`2^{-16}`. Distances beyond :math:`2^{36}` ranks count as that.
+
+    Guarantee:
+        A person with :math:`m \le` ``rows`` rows who comes raises "below y" by an a, "not above
+        y" by a b, both from 0 to m, and pn by pm. So "below y" less pn moves by a - pm, which is
+        from -pm to (1 - p)m, and pn less "not above y" by pm - b, which is from -(1 - p)m to pm.
+        The distance is the largest of these two and 0, and the largest of numbers moves by no
+        more than one of them does: the sensitivity is :math:`m\max(p, 1-p)`. For a median that is
+        half of what one has by rounding pn to a rank.
+
+    >>> print(CountedQuantile(probability=0.5, low=0, high=120, rows=4, epsilon=1.0).loss)
+    ExponentialMechanism(epsilon=1.0, sensitivity=2.0, monotonic=False)
+    """
+
+    probability: float
+    low: int
+    high: int
+    epsilon: float
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the range of every parameter."""
+        check_real("probability", self.probability, low=0.0, high=1.0)
+        low = check_count("low", self.low, smallest=-_LARGEST, largest=_LARGEST)
+        check_count("high", self.high, smallest=low, largest=_LARGEST)
+        check_count("rows", self.rows, largest=10**9)
+        _ = self._selection
+
+    @property
+    def loss(self) -> Release:
+        """What one release costs."""
+        return self._selection.loss
+
+    def release(self, counts: Mapping[int, int]) -> int:
+        """A quantile of the rows that are counted; any candidate if there are none."""
+        values, numbers = self._checked(counts)
+        starts, sizes, scores = self._cells(values, numbers)
+        rate = Fraction(self.epsilon) / (2 * self._sensitivity * _PARTS)
+        place = choose(scores.astype(np.float64), rate=rate, multiples=sizes.tolist())
+        return int(starts[place]) + uniform_below(int(sizes[place]))
+
+    def interval(self, *, confidence: float) -> Bounds:
+        """By how many rows its rank is off with at least this probability."""
+        candidates = self.high - self.low + 1
+        reach = self._selection.interval(confidence=confidence, candidates=candidates).lower
+        return Bounds(lower=reach, upper=-reach)
+
+    def _checked(self, counts: Mapping[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The values that occur, in order, and how often; errors show nothing of them."""
+        try:
+            held = sorted((value, number) for value, number in counts.items() if number)
+            values = np.array([value for value, _ in held], np.int64)
+            numbers = np.array([number for _, number in held], np.int64)
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            raise InvalidParameter("counts", Undisclosed(counts), _COUNTS) from None
+        inside = bool(np.all((self.low <= values) & (values <= self.high) & (numbers > 0)))
+        if not inside or sum(numbers.tolist()) > _LARGEST:
+            raise InvalidParameter("counts", Undisclosed(counts), _COUNTS)
+        return values, numbers
+
+    def _cells(
+        self, values: NDArray[np.int64], numbers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Runs of candidates with one score each: where they start, how many, and the score."""
+        not_above = np.cumsum(numbers)
+        below = not_above - numbers
+        total = int(not_above[-1]) if numbers.size else 0
+        starts = np.concatenate(([self.low], values + 1, values))
+        ends = np.concatenate((values, [self.high + 1], values + 1))
+        fewest = np.concatenate((below, [total], below)) * _PARTS
+        most = np.concatenate((below, [total], not_above)) * _PARTS
+        wanted = self._parts * total
+        behind = np.maximum(np.maximum(fewest - wanted, wanted - most), 0)
+        scores = -np.minimum(behind, _FARTHEST)
+        held = ends > starts
+        return starts[held], (ends - starts)[held], scores[held]
+
+    @property
+    def _parts(self) -> int:
+        return math.floor(Fraction(self.probability) * _PARTS + Fraction(1, 2))
+
+    @property
+    def _sensitivity(self) -> Fraction:
+        return Fraction(self.rows * max(self._parts, _PARTS - self._parts), _PARTS)
+
+    @property
+    def _selection(self) -> ExponentialMechanism:
+        return ExponentialMechanism(epsilon=self.epsilon, sensitivity=float(self._sensitivity))

@@ -1,0 +1,153 @@
+"""Gaussian noise: on whole numbers, and for real queries on a grid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from quaestor.accounting import releases
+from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.releases.base import Release, check_count, check_real
+from quaestor.errors import InvalidParameter
+from quaestor.mechanisms.base import RealNoise, WholeNoise, check_coordinates
+from quaestor.mechanisms.grid import check_granularity, finest_grid, steps_across
+from quaestor.mechanisms.samplers.noise import Noise, gaussian_noise
+from quaestor.mechanisms.samplers.tails import gaussian_error, gaussian_reach
+
+__all__ = ["DiscreteGaussian", "Gaussian"]
+
+_FINENESS = 10  # bits: steps of 1/1024 of the sensitivity, or finer
+_SMALLEST, _LARGEST = 0.05, 1e9  # sigma in steps
+_LARGEST_SENSITIVITY = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscreteGaussian(WholeNoise):
+    r"""Discrete Gaussian noise, :math:`P(x) \propto e^{-x^2/2\sigma^2}`, on whole numbers.
+
+    ``sensitivity`` is the L2 sensitivity of what is released. The noise has exactly this law
+    (:mod:`quaestor.mechanisms.samplers.noise` says why). Where one person may change one number
+    only, the loss is that of two shifted copies; where ``coordinates`` says that it may be more,
+    each coordinate is :math:`d_i^2/2\sigma^2`-zero-concentrated DP [Canonne, Kamath, Steinke 2020],
+    which add up to :math:`\Delta^2/2\sigma^2`.
+
+    >>> print(DiscreteGaussian(sigma=5.0).loss)
+    DiscreteGaussian(sigma=5.0, sensitivity=1)
+    >>> print(DiscreteGaussian(sigma=5.0, coordinates=3).loss)
+    ZeroConcentratedDP(rho=0.02)
+    """
+
+    sigma: float
+    sensitivity: int = 1
+    coordinates: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the range of every parameter."""
+        sigma = check_real("sigma", self.sigma, low=_SMALLEST, high=_LARGEST)
+        sensitivity = check_count("sensitivity", self.sensitivity, largest=_LARGEST_SENSITIVITY)
+        object.__setattr__(self, "sigma", sigma)
+        object.__setattr__(self, "sensitivity", sensitivity)
+        object.__setattr__(self, "coordinates", check_coordinates(self.coordinates))
+
+    @property
+    def loss(self) -> Release:
+        """What one release costs."""
+        if self.coordinates in {None, 1}:
+            return releases.DiscreteGaussian(sigma=self.sigma, sensitivity=self.sensitivity)
+        return _concentrated(Fraction(self.sensitivity), self.sigma)
+
+    @property
+    def standard_error(self) -> float:
+        """The standard deviation of the noise."""
+        return gaussian_error(self.sigma)
+
+    def interval(self, *, confidence: float) -> Bounds:
+        """Where ``released - value`` lies with at least this probability."""
+        reach = float(gaussian_reach(self.sigma, confidence=confidence))
+        return Bounds(lower=0.0 - reach, upper=reach)
+
+    def _noise(self) -> Noise:
+        return gaussian_noise(self.sigma)
+
+    def _check_array(self, size: int) -> None:
+        if size > 1 and self.coordinates is None:
+            raise InvalidParameter(
+                "coordinates", None, "given for arrays: how many entries one person may change"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaussian(RealNoise):
+    r"""Discrete Gaussian noise on the multiples of a power of two.
+
+    The value is rounded to the nearest multiple of ``granularity``, g (by default a 1024th of the
+    sensitivity, or finer, but not below a billionth of sigma); the noise is g times a whole number
+    of law :math:`P(x) \propto e^{-x^2g^2/2\sigma^2}`, exactly. ``sensitivity`` is the L2
+    sensitivity of what is released.
+
+    Rounding is accounted: one number moves by at most :math:`\lceil\Delta/g\rceil` steps. Of the
+    ``coordinates`` entries that one person may change, c of them, each is rounded by at most one
+    step more in one world than in the other, so that the L2 distance grows by at most
+    :math:`\sqrt c`, and the release is :math:`(\Delta/g+\sqrt c)^2g^2/2\sigma^2`-zero-concentrated.
+
+    >>> print(Gaussian(sigma=10.0).loss)
+    DiscreteGaussian(sigma=10240.0, sensitivity=1024)
+    """
+
+    sigma: float
+    sensitivity: float = 1.0
+    granularity: float | None = None
+    coordinates: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the range of every parameter."""
+        described = releases.Gaussian(sigma=self.sigma, sensitivity=self.sensitivity)
+        object.__setattr__(self, "sigma", described.sigma)
+        object.__setattr__(self, "sensitivity", described.sensitivity)
+        if self.granularity is not None:
+            object.__setattr__(self, "granularity", check_granularity(self.granularity))
+        object.__setattr__(self, "coordinates", check_coordinates(self.coordinates))
+        check_real("sigma in steps of the granularity", self._sigma, low=_SMALLEST, high=_LARGEST)
+        _ = self.loss
+
+    @property
+    def step(self) -> float:
+        """The granularity, stated or by default."""
+        if self.granularity is not None:
+            return self.granularity
+        least = finest_grid(self.sigma, bits=28)  # sigma is then below 2^29 steps
+        return max(finest_grid(self.sensitivity, bits=_FINENESS), least)
+
+    @property
+    def loss(self) -> Release:
+        """What one release costs: the noise in steps, and the sensitivity after rounding."""
+        if self.coordinates in {None, 1}:
+            steps = steps_across(self.sensitivity, self.step)
+            return releases.DiscreteGaussian(sigma=self._sigma, sensitivity=steps)
+        root = math.isqrt((self.coordinates or 1) * 10**12 - 1) + 1  # rounded up, in millionths
+        moved = Fraction(self.sensitivity) / Fraction(self.step) + Fraction(root, 10**6)
+        return _concentrated(moved, self._sigma)
+
+    @property
+    def standard_error(self) -> float:
+        """The standard deviation of the noise; rounding adds up to half a step."""
+        return gaussian_error(self._sigma) * self.step
+
+    def interval(self, *, confidence: float) -> Bounds:
+        """Where ``released - value`` lies with at least this probability, rounding included."""
+        return self._with_rounding(gaussian_reach(self._sigma, confidence=confidence))
+
+    @property
+    def _sigma(self) -> float:
+        return self.sigma / self.step
+
+    def _noise(self) -> Noise:
+        return gaussian_noise(self._sigma)
+
+
+def _concentrated(distance: Fraction, sigma: float) -> releases.ZeroConcentratedDP:
+    """``distance^2/2 sigma^2``, rounded up."""
+    exact = distance**2 / (2 * Fraction(sigma) ** 2)
+    rho = float(exact)
+    return releases.ZeroConcentratedDP(rho=rho if rho >= exact else math.nextafter(rho, math.inf))

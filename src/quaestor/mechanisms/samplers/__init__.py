@@ -1,0 +1,1 @@
+"""Exact draws: randomness, inversion, noise, choices."""
