@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.law import Law
+    from quaestor.accounting.loss.laws.law import Law
 
 __all__ = [
     "LARGEST_COUNT",
@@ -93,6 +93,10 @@ class Release:
         """Laws of at most the privacy loss, for the lower ends of answers."""
         return self.losses()
 
+    def counted(self) -> tuple[Release, int]:
+        """The single release, and how often it is made: the one way to look into a count."""
+        return self, 1
+
     def __mul__(self, count: int) -> Release:
         """The same release, ``count`` times.
 
@@ -148,6 +152,10 @@ class Repeated(Release):
             raise InvalidParameter("release", self.release, "a release that is not itself repeated")
         object.__setattr__(self, "count", check_count("count", self.count, smallest=2))
 
+    def counted(self) -> tuple[Release, int]:
+        """The release that is repeated, and its count."""
+        return self.release, self.count
+
     def losses(self) -> tuple[Law, ...]:
         """Refused: a count of releases has no loss of its own; composition counts them."""
         raise InvalidParameter("release", str(self), "a single release, without a count")
@@ -160,6 +168,6 @@ class Repeated(Release):
 def repeated(release: Release, count: int) -> Release:
     """``release * count``: collapses nested counts, and a count of one."""
     times = check_count("count", count)
-    if isinstance(release, Repeated):
-        return repeated(release.release, release.count * times)
-    return release if times == 1 else Repeated(release=release, count=times)
+    single, before = release.counted()
+    times = check_count("count", times * before)
+    return single if times == 1 else Repeated(release=single, count=times)
