@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from quaestor.accounting.filters.base import Filter, check_target
 from quaestor.accounting.filters.meter import Meter
-from quaestor.accounting.filters.pure import pure_loss
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
@@ -30,7 +29,7 @@ class EpsilonMeter(Meter):
 
     def cost_of_one(self, release: Release) -> Fraction | None:
         """The release's epsilon: exactly, or rounded up; None where the loss has no bound."""
-        return pure_loss(release).epsilon
+        return release.pure_loss().epsilon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class DeltaMeter(Meter):
 
     def cost_of_one(self, release: Release) -> Fraction | None:
         """The release's probability of telling everything: exactly, or rounded up."""
-        return pure_loss(release).delta
+        return release.pure_loss().delta
 
 
 def basic_filter(*, epsilon: float, delta: float) -> Filter:

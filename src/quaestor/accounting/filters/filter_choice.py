@@ -138,10 +138,10 @@ def _candidates(target: Target, expected: tuple[Release, ...]) -> Iterator[Filte
 
 def _moments(target: Target, expected: tuple[Release, ...], own: float) -> Iterator[Filter]:
     epsilon, delta = target
-    found = best_order(expected, epsilon=epsilon, delta=delta, own=own)
-    if found is None:
+    choice = best_order(expected, epsilon=epsilon, delta=delta, own=own)
+    if choice is None:
         return
-    order, reserved = _digits(found.order, 6), found.reserved
+    order, reserved = _digits(choice.order, 6), choice.reserved
     try:
         yield moment_filter(epsilon=epsilon, delta=delta, order=order, reserved=reserved)
     except InvalidParameter:

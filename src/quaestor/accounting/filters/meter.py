@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from quaestor.accounting.releases import Release, Repeated
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from quaestor.accounting.releases import Release
 
 __all__ = ["Meter"]
 
@@ -51,9 +51,7 @@ class Meter(ABC):
         """What these releases use together; None if no amount would do."""
         total = Fraction(0)
         for release in releases:
-            single, count = (
-                (release.release, release.count) if isinstance(release, Repeated) else (release, 1)
-            )
+            single, count = release.counted()
             one = self.cost_of_one(single)
             if one is None:
                 return None

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quaestor.accounting.releases import BoundedRange, ExponentialMechanism, Repeated
-from quaestor.accounting.theorems.bounded_range import log_moment
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quaestor.accounting.releases import Release
 
-__all__ = ["Choice", "best_order"]
+__all__ = ["OrderChoice", "best_order"]
 
 _COARSE, _FINE = 49, 33  # orders looked at
 
 
-class Choice(NamedTuple):
+class OrderChoice(NamedTuple):
     """An order, and what is reserved of delta."""
 
     order: float
@@ -27,14 +24,14 @@ class Choice(NamedTuple):
 
 def best_order(
     expected: Sequence[Release], *, epsilon: float, delta: float, own: float
-) -> Choice | None:
+) -> OrderChoice | None:
     """The order and the division of delta that let the most of the expected use through.
 
     ``own`` is the sum of the expected releases' deltas. None if no moments are known.
     """
     import numpy as np
 
-    def choice(orders: Any) -> Choice | None:
+    def choice(orders: Any) -> OrderChoice | None:
         costs = _costs(expected, orders)
         with np.errstate(all="ignore"):
             gain = np.log1p(orders) + orders * np.log1p(1 / orders)
@@ -54,7 +51,7 @@ def best_order(
                 high = middle
         reached = times((low + high) / 2)
         best = int(np.argmax(reached))
-        return Choice(float(orders[best]), (low + high) / 2) if reached[best] > 0 else None
+        return OrderChoice(float(orders[best]), (low + high) / 2) if reached[best] > 0 else None
 
     spacing = np.geomspace(1e-4, 1e8, _COARSE)
     ratio = float(spacing[1] / spacing[0])
@@ -70,21 +67,6 @@ def _costs(expected: Sequence[Release], orders: Any) -> Any:
 
     total = np.zeros(orders.shape)
     for release in expected:
-        single, count = (
-            (release.release, release.count) if isinstance(release, Repeated) else (release, 1)
-        )
-        total += count * _costs_of_one(single, orders)
+        single, count = release.counted()
+        total += count * single.rough_log_moments(orders)
     return np.where(np.isfinite(total) & (total > 0.0), total, np.inf)
-
-
-def _costs_of_one(release: Release, orders: Any) -> Any:
-    import numpy as np
-
-    from quaestor.accounting.loss.engine.loss_sum import Product
-
-    if isinstance(release, BoundedRange | ExponentialMechanism):
-        spread = release.range_epsilon
-        return np.array([log_moment(order=float(order), epsilon=spread) for order in orders])
-    with np.errstate(all="ignore"):
-        costs = [Product([(law, 1)]).rough_log_moments(orders) for law in release.losses()]
-    return np.maximum.reduce([np.where(np.isnan(cost), np.inf, cost) for cost in costs])

@@ -26,11 +26,11 @@ from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.curves.worst_of import LeastUpper
 from quaestor.accounting.loss.engine.loss_sum import conversion, least_point
 from quaestor.accounting.membership.release_order import Kind, kind_of, ranked
-from quaestor.accounting.membership.replacement import with_record_replaced
 from quaestor.accounting.membership.rules import bits
 from quaestor.accounting.numerics.balls import outward, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases import ApproxDP, PureDP
+from quaestor.accounting.releases import ApproxDP
+from quaestor.accounting.releases.black_box import BlackBox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,9 +49,7 @@ def envelope(question: Question, forest: Forest) -> Profile:
     limits = forest.doubled() if question.neighbours == "replace" else forest
     apart = _separately(question, limits)
     if apart is not None and all(
-        isinstance(release, PureDP | ApproxDP)
-        for kind in question.databases.kinds
-        for release, _ in kind
+        isinstance(release, BlackBox) for kind in question.databases.kinds for release, _ in kind
     ):
         return LeastUpper(apart)  # moments say no more about black boxes
     by_moments = _MomentEnvelope(question, limits)
@@ -74,14 +72,13 @@ def _separately(question: Question, limits: Forest) -> Profile | None:
     if question.neighbours == "replace" and any(question.databases.directed):
         return None
     if question.replaced:
-        told = max(
-            (getattr(release, "delta", 0.0) for kind in kinds for release, _ in kind), default=0.0
-        )
-        raised = [_with_delta(kind, told) for kind in kinds]
+        boxes = [box for kind in kinds for box, _ in kind if isinstance(box, BlackBox)]
+        largest = max((box.delta for box in boxes), default=0.0)
+        raised = [_with_delta(kind, largest) for kind in kinds]
         chosen = _most_revealing(question, limits, raised)
         if chosen is None:
             return None
-        return compose(*map(with_record_replaced, chosen)).tradeoff().profile
+        return compose(*(release.with_record_replaced() for release in chosen)).tradeoff().profile
     pure = _most_revealing(question, limits, [_with_delta(kind, 0.0) for kind in kinds])
     failures = _most_revealing(question, limits, [_told_part(kind) for kind in kinds])
     if pure is None or failures is None:
@@ -108,15 +105,7 @@ def _most_revealing(
 
 
 def _with_delta(kind: Kind, delta: float) -> Kind:
-    return kind_of(
-        (
-            ApproxDP(epsilon=release.epsilon, delta=delta)
-            if isinstance(release, PureDP | ApproxDP)
-            else release
-        )
-        * count
-        for release, count in kind
-    )
+    return kind_of(release.with_delta(delta) * count for release, count in kind)
 
 
 def _told_part(kind: Kind) -> Kind:
@@ -134,7 +123,7 @@ class _MomentEnvelope(Profile):
         self._once = [[(release.losses(), count) for release, count in kind] for kind in kinds]
         self._both = (
             [
-                [(with_record_replaced(release).losses(), count) for release, count in kind]
+                [(release.with_record_replaced().losses(), count) for release, count in kind]
                 for kind in kinds
             ]
             if question.replaced

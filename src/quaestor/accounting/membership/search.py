@@ -10,7 +10,6 @@ from quaestor.accounting.membership.components import by_parts
 from quaestor.accounting.membership.every_comparison import every_membership
 from quaestor.accounting.membership.greedy import by_numbers, most_revealing_first
 from quaestor.accounting.membership.nested_limits import Forest
-from quaestor.accounting.membership.release_order import rough_size
 from quaestor.accounting.membership.rules import Cap
 from quaestor.accounting.membership.worst_case import Found, Question
 
@@ -57,7 +56,7 @@ def _some(question: Question) -> dict[Difference, Pair]:
     """One comparison that occurs, if it is easy to find: the largest first, as long as allowed."""
     rules, databases = question.rules, question.databases
     sizes = [
-        sum(count * rough_size(release) for release, count in kind) for kind in databases.kinds
+        sum(count * release.rough_size() for release, count in kind) for kind in databases.kinds
     ]
     order = sorted(range(len(rules.names)), key=lambda i: -sizes[databases.kind_at[i]])
     first = _taken(rules, order[::2]) if question.neighbours == "replace" else 0
