@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from fractions import Fraction
 
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Meter
     from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.request import Request

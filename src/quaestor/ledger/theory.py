@@ -11,7 +11,7 @@ from quaestor.accounting.filters import (
     filter_from_dict,
     fitting_version,
 )
-from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter
+from quaestor.accounting.filters.base import DeltaMeter, EpsilonMeter
 from quaestor.accounting.filters.moments import MomentMeter
 from quaestor.accounting.membership import heaviest as across
 from quaestor.ledger.fitness import misfit

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from quaestor.accounting.filters.base import Filter, check_target, slack_of
-from quaestor.accounting.filters.basic import with_reserve
-from quaestor.accounting.filters.conversion import largest_point, room, rough_room
-from quaestor.accounting.filters.meter import Meter
-from quaestor.accounting.numerics.safe_fractions import ball_at_most
+from quaestor.accounting.filters.base import Filter, Meter, check_target, slack_of, with_reserve
+from quaestor.accounting.filters.moments import largest_point, room, rough_room
+from quaestor.accounting.numerics.balls import ball_at_most
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
@@ -44,7 +42,7 @@ def concentrated_filter(*, epsilon: float, delta: float, reserved: float = 0.0) 
         :math:`\sum\rho_i \le \rho` [Feldman, Zrnic 2021, for Rényi
         divergences of one order], with the largest :math:`\rho` for which some order
         :math:`\lambda`, fixed in advance, has :math:`\lambda(\lambda+1)\rho \le \lambda\varepsilon
-        + \ln d + g(\lambda)` (see :mod:`.conversion`). *Proof.* It is
+        + \ln d + g(\lambda)` (see :mod:`.moments`). *Proof.* It is
         :func:`~quaestor.accounting.filters.moments.moment_filter` at that order, with the bound
         :math:`\lambda(\lambda+1)\rho_i` on each moment.
     """

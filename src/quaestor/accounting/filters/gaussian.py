@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from quaestor.accounting.filters.base import Filter, check_target, slack_of
-from quaestor.accounting.filters.basic import with_reserve
-from quaestor.accounting.filters.meter import Meter
+from quaestor.accounting.filters.base import Filter, Meter, check_target, slack_of, with_reserve
 from quaestor.accounting.numerics.balls import outward, refined
 from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
 

@@ -1,34 +1,83 @@
-"""Moment filters: log-moments of one order add up, or of several with a share of delta each."""
+r"""Moment filters: log-moments of one order add up, or of several with a share of delta each.
+
+The way from moments to (epsilon, delta) is one inequality. For every :math:`\lambda > 0` and real
+x, :math:`(1-e^{-x})_+ \le e^{\lambda x}\lambda^\lambda/(1+\lambda)^{1+\lambda}` [Kairouz, Oh,
+Viswanath, inequality (20)]. So a loss L with :math:`\log E[e^{\lambda L}] \le C` has a delta of at
+most the slack d at epsilon once
+
+.. math:: C \le \lambda\varepsilon + \ln d + g(\lambda), \qquad
+    g(\lambda) = (1+\lambda)\ln(1+\lambda) - \lambda\ln\lambda .
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from quaestor.accounting.filters.base import Filter, check_target, slack_of
-from quaestor.accounting.filters.basic import with_reserve
-from quaestor.accounting.filters.conversion import room
-from quaestor.accounting.filters.meter import Meter
-from quaestor.accounting.numerics.safe_fractions import ball_at_most, ratio_at_least
+from quaestor.accounting.filters.base import Filter, Meter, check_target, slack_of, with_reserve
+from quaestor.accounting.numerics.balls import ball_at_most, ratio_at_least, rational
 from quaestor.accounting.releases.base import check_real
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from quaestor.accounting.releases import Release
 
 __all__ = [
     "MomentMeter",
     "check_order",
+    "largest_point",
     "moment_filter",
+    "room",
+    "rough_room",
     "weighted_filter",
 ]
 
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_SMALLEST_ORDER, _LARGEST_ORDER = 1e-9, 1e15
 _MOST_ORDERS = 64
+
+
+def room(order: arb, *, epsilon: float, slack: Fraction) -> arb:
+    """The ball of the largest log-moment of this order that is allowed."""
+    return order * arb(epsilon) + rational(slack).log() + _gain(order)
+
+
+def _gain(order: arb) -> arb:
+    return (1 + order).log() + order * (1 / order).log1p()
+
+
+def rough_room(order: float, *, epsilon: float, slack: Fraction) -> float:
+    """The same as :func:`room`, about: to choose by."""
+    log_slack = math.log(slack.numerator) - math.log(slack.denominator)  # however small it is
+    gained = math.log1p(order) + order * math.log1p(1 / order)
+    return order * epsilon + log_slack + gained
+
+
+def largest_point(function: Callable[[float], float]) -> float:
+    """The order, to a few digits, at which a function that rises and then falls is largest."""
+    low, high = math.log(_SMALLEST_ORDER), math.log(_LARGEST_ORDER)
+    steps = 96
+    ladder = [low + (high - low) * i / steps for i in range(steps + 1)]
+    best = max(range(steps + 1), key=lambda i: function(math.exp(ladder[i])))
+    low, high = ladder[max(best - 1, 0)], ladder[min(best + 1, steps)]
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = function(math.exp(left)), function(math.exp(right))
+    while high - low > 1e-7:
+        if at_left > at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = function(math.exp(left))
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = function(math.exp(right))
+    return math.exp((low + high) / 2)
 
 
 def check_order(order: float) -> float:
@@ -96,7 +145,7 @@ def moment_filter(*, epsilon: float, delta: float, order: float, reserved: float
         that nothing was told outright so far. :math:`Z = 1_A\exp(\sum(\lambda L_i - h_i))` is a
         non-negative supermartingale, as :math:`h_i` is known before the answer is; so
         :math:`E[Z] \le 1` at any stopping time, and :math:`E[1_A e^{\lambda L}] \le e^C`, C being
-        the limit. By the inequality of :mod:`.conversion`, :math:`E[1_A(1-e^{\varepsilon-L})_+]
+        the limit. By the inequality above, :math:`E[1_A(1-e^{\varepsilon-L})_+]
         \le d`; and A fails with probability at most :math:`\delta''`.
     """
     target = check_target(epsilon=epsilon, delta=delta)
@@ -127,7 +176,7 @@ def weighted_filter(
         Order j has the share :math:`w_j` of the slack, :math:`\sum w_j \le 1`, and the limit of
         :func:`moment_filter` for :math:`w_jd`. Then which order is within its limit may depend on
         all answers. *Proof.* Filters with deltas that add up: see
-        :func:`~quaestor.accounting.filters.basic.with_reserve`. (Without shares this is unsound:
+        :func:`~quaestor.accounting.filters.base.with_reserve`. (Without shares this is unsound:
         an analyst could spend by the order that chance made cheap.)
 
     Args:

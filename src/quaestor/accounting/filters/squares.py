@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from quaestor.accounting.filters.base import Filter, check_target, slack_of
-from quaestor.accounting.filters.basic import with_reserve
-from quaestor.accounting.filters.meter import Meter
-from quaestor.accounting.numerics.balls import rational
-from quaestor.accounting.numerics.safe_fractions import ball_at_most
+from quaestor.accounting.filters.base import Filter, Meter, check_target, slack_of, with_reserve
+from quaestor.accounting.numerics.balls import ball_at_most, rational
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from fractions import Fraction
 
-    from quaestor.accounting.filters.base import Filter
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Filter, Meter
     from quaestor.accounting.releases import Release
     from quaestor.accounting.releases.base import Strength
 
@@ -34,7 +33,7 @@ def remaining_count(
     ``LARGEST_COUNT`` if it costs nothing. A repeated release counts as a whole.
 
     >>> from fractions import Fraction
-    >>> from quaestor.accounting.filters.basic import basic_filter
+    >>> from quaestor.accounting.filters import basic_filter
     >>> from quaestor.accounting.releases import PureDP
     >>> one = basic_filter(epsilon=1.0, delta=0.0)
     >>> remaining_count(one, dict.fromkeys(one.meters, Fraction(0)), PureDP(epsilon=0.1))

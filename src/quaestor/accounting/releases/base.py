@@ -169,7 +169,7 @@ class Release:
     @remembered
     def pure_loss(self) -> PureLoss:
         """The largest finite loss and the probability of an infinite one."""
-        from quaestor.accounting.numerics.safe_fractions import at_least
+        from quaestor.accounting.numerics.balls import at_least
 
         exact = self.known_epsilon()
         if exact is not None:
@@ -184,7 +184,7 @@ class Release:
         return PureLoss(at_least(max(*bounds, Fraction(0))), delta)
 
     def _pure_loss_of_laws(self) -> PureLoss:
-        from quaestor.accounting.numerics.safe_fractions import at_least
+        from quaestor.accounting.numerics.balls import at_least
 
         laws = self.losses()
         delta = max(Fraction(law.infinite.upper) for law in laws)

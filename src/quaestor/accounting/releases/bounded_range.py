@@ -68,7 +68,7 @@ class _OfRange(Release):
     @remembered
     def concentrated_rho(self) -> Fraction | None:
         """An eighth of the square."""
-        from quaestor.accounting.numerics.safe_fractions import at_least
+        from quaestor.accounting.numerics.balls import at_least
 
         return at_least(Fraction(self.range_epsilon) ** 2 / 8)
 

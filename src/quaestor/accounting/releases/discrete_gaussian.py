@@ -64,7 +64,7 @@ class DiscreteGaussian(Release):
     @remembered
     def concentrated_rho(self) -> Fraction | None:
         """No more than a Gaussian's: the theta function in the moments is largest at 0."""
-        from quaestor.accounting.numerics.safe_fractions import at_least
+        from quaestor.accounting.numerics.balls import at_least
 
         share = Fraction(self.sensitivity) / Fraction(self.sigma)
         return at_least(share**2 / 2)

@@ -62,14 +62,14 @@ class _OfMu(Release):
     @remembered
     def concentrated_rho(self) -> Fraction | None:
         """Half the square of mu."""
-        from quaestor.accounting.numerics.safe_fractions import at_least
+        from quaestor.accounting.numerics.balls import at_least
 
         return at_least(self.known_mu() ** 2 / 2)
 
     @remembered
     def squared_mu(self) -> Fraction | None:
         """Its own."""
-        from quaestor.accounting.numerics.safe_fractions import at_least
+        from quaestor.accounting.numerics.balls import at_least
 
         return at_least(self.known_mu() ** 2)
 

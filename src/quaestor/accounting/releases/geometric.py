@@ -89,7 +89,7 @@ class Geometric(Release):
         """
         from flint import arb
 
-        from quaestor.accounting.numerics.safe_fractions import ball_at_least
+        from quaestor.accounting.numerics.balls import ball_at_least
 
         def exact(_: int) -> arb:
             power, step, moves = arb(order), 1 / arb(self.scale), self.sensitivity

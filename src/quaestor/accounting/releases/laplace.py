@@ -68,8 +68,7 @@ class Laplace(Release):
         logarithm is concave in :math:`a^2`, and the slope at :math:`\lambda = 0` is the
         divergence.
         """
-        from quaestor.accounting.numerics.balls import rational
-        from quaestor.accounting.numerics.safe_fractions import ball_at_least
+        from quaestor.accounting.numerics.balls import ball_at_least, rational
 
         def divergence(_: int) -> arb:
             shift = rational(self.known_epsilon())
@@ -82,7 +81,7 @@ class Laplace(Release):
         """In closed form."""
         from flint import arb
 
-        from quaestor.accounting.numerics.safe_fractions import ball_at_least
+        from quaestor.accounting.numerics.balls import ball_at_least
 
         def exact(_: int) -> arb:
             power, shift = arb(order), arb(self.sensitivity) / arb(self.scale)

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.numerics.balls import rational
-from quaestor.accounting.numerics.safe_fractions import at_least, ball_at_least
+from quaestor.accounting.numerics.balls import at_least, ball_at_least, rational
 from quaestor.errors import InconsistentAnswers
 
 if TYPE_CHECKING:
