@@ -8,7 +8,7 @@ from quaestor.accounting.membership.comparison import Databases
 from quaestor.accounting.membership.facts import All, Fact
 from quaestor.accounting.membership.result import AcrossComposition
 from quaestor.accounting.membership.rules import resolve
-from quaestor.accounting.membership.worst_case import Question
+from quaestor.accounting.membership.worst_case import MembershipQuestion
 from quaestor.accounting.releases import Release
 from quaestor.errors import InvalidParameter
 
@@ -77,7 +77,7 @@ def compose_across(
         for kind in sorted_out.kinds:
             for release, _ in kind:
                 release.with_record_replaced()  # refuses what it knows nothing of
-    question = Question(
+    question = MembershipQuestion(
         databases=sorted_out, rules=resolve(fact, sorted_out.names), neighbours=neighbours
     )
     return AcrossComposition(question, fact)

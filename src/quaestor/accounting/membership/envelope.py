@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.membership.nested_limits import Forest
-    from quaestor.accounting.membership.worst_case import Question
+    from quaestor.accounting.membership.worst_case import MembershipQuestion
     from quaestor.accounting.numerics.complexes import Floats
     from quaestor.accounting.releases import Release
 
 __all__ = ["envelope"]
 
 
-def envelope(question: Question, forest: Forest) -> Profile:
+def envelope(question: MembershipQuestion, forest: Forest) -> Profile:
     """The best sound bound that needs no worst membership."""
     limits = forest.doubled() if question.neighbours == "replace" else forest
     apart = _separately(question, limits)
@@ -56,14 +56,14 @@ def envelope(question: Question, forest: Forest) -> Profile:
     return LeastUpper(by_moments) if apart is None else LeastUpper(apart, by_moments)
 
 
-def _chosen(question: Question, limits: Forest, weights: Sequence[float]) -> list[int]:
+def _chosen(question: MembershipQuestion, limits: Forest, weights: Sequence[float]) -> list[int]:
     """The kinds of the databases of largest total weight."""
     kind_at = question.databases.kind_at
     order = sorted(range(len(kind_at)), key=lambda i: -weights[kind_at[i]])
     return [kind_at[i] for i in bits(limits.greedy(order))]
 
 
-def _separately(question: Question, limits: Forest) -> Profile | None:
+def _separately(question: MembershipQuestion, limits: Forest) -> Profile | None:
     """The pure parts and the deltas, each chosen for itself, if each can be compared.
 
     Where records change in place the two do not part: every delta is raised to the largest.
@@ -87,7 +87,7 @@ def _separately(question: Question, limits: Forest) -> Profile | None:
 
 
 def _most_revealing(
-    question: Question, limits: Forest, kinds: Sequence[Kind]
+    question: MembershipQuestion, limits: Forest, kinds: Sequence[Kind]
 ) -> list[Release] | None:
     """The releases of the greedy choice, if what stands for the kinds can be compared."""
     order = ranked(kinds)
@@ -117,7 +117,7 @@ def _told_part(kind: Kind) -> Kind:
 
 
 class _MomentEnvelope(Profile):
-    def __init__(self, question: Question, limits: Forest) -> None:
+    def __init__(self, question: MembershipQuestion, limits: Forest) -> None:
         self._question, self._limits = question, limits
         kinds = question.databases.kinds
         self._once = [[(release.losses(), count) for release, count in kind] for kind in kinds]
