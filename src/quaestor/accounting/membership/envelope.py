@@ -105,7 +105,10 @@ def _most_revealing(
 
 
 def _with_delta(kind: Kind, delta: float) -> Kind:
-    return kind_of(release.with_delta(delta) * count for release, count in kind)
+    return kind_of(
+        (release.with_delta(delta=delta) if isinstance(release, BlackBox) else release) * count
+        for release, count in kind
+    )
 
 
 def _told_part(kind: Kind) -> Kind:

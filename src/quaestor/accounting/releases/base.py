@@ -279,10 +279,6 @@ class Release:
             "what a replaced record costs it is not known",
         )
 
-    def with_delta(self, delta: float) -> Release:  # noqa: ARG002  # for those that have one
-        """A black box with another delta; every other release as it is."""
-        return self
-
     def poisson_sampled_losses(self, rate: float) -> tuple[Law, ...]:
         """The laws of removing and adding a person who is in the data with this probability."""
         from quaestor.accounting.loss.laws.sampled import poisson_sampled

@@ -77,8 +77,8 @@ class BlackBox(Release):
         """Two changes of the worst case."""
         return TwoChanges(epsilon=self.epsilon, delta=self.delta)
 
-    def with_delta(self, delta: float) -> Release:
-        """The same epsilon."""
+    def with_delta(self, *, delta: float) -> ApproxDP:
+        """The same epsilon, and another delta."""
         return ApproxDP(epsilon=self.epsilon, delta=delta)
 
     # From the parameters alone.
