@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from quaestor.accounting.curve_end import CurveEnd
 from quaestor.accounting.curves.profile import Profile, WorldPair
@@ -54,6 +54,9 @@ class _Group(NamedTuple):
 
 class SecondOpinion:
     """What is known about some releases together without composing them; running totals."""
+
+    knows_the_end: ClassVar[bool] = True
+    """Whether it answers by itself where the curve ends."""
 
     def __init__(self, end: CurveEnd = _NOTHING) -> None:
         """Nothing was released yet."""
@@ -202,6 +205,8 @@ class BlackBoxOpinion(SecondOpinion):
     Their answers take microseconds; so this asks about the largest epsilon alone.
     """
 
+    knows_the_end: ClassVar[bool] = False
+
     def __init__(self, boxes: BlackBoxes) -> None:
         """Add up what the bounds need."""
         super().__init__()
@@ -276,7 +281,7 @@ class Corroborated(Profile):
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the curve; exactly at its end, and nowhere against the second opinion."""
-        if not isinstance(self.opinion, BlackBoxOpinion):
+        if self.opinion.knows_the_end:
             at_the_end = self.opinion.end.delta(epsilon)
             if at_the_end is None and not self.profile.knows_small_deltas:
                 at_the_end = self.opinion.without_composing(epsilon)
@@ -286,7 +291,7 @@ class Corroborated(Profile):
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         """Enclose the least epsilon; exactly where nothing is left beside what is told."""
-        if not isinstance(self.opinion, BlackBoxOpinion):
+        if self.opinion.knows_the_end:
             at_the_end = self.opinion.end.epsilon(delta)
             if at_the_end is None:
                 at_the_end = self.opinion.epsilon_without_composing(delta)
@@ -296,7 +301,7 @@ class Corroborated(Profile):
 
     def _solved(self, delta: float) -> Bounds:
         """The profile's epsilon; of a delta that it cannot resolve, what a larger one leaves."""
-        if delta >= _VANISHING or isinstance(self.opinion, BlackBoxOpinion):
+        if delta >= _VANISHING or not self.opinion.knows_the_end:
             return self.profile.epsilon_bounds(delta=delta)
         if self.profile.knows_small_deltas or self.opinion.largest_epsilon(delta) == math.inf:
             return self.profile.epsilon_bounds(delta=delta)

@@ -361,7 +361,7 @@ class Repeated(Release):
 
     def __post_init__(self) -> None:
         """Refuse counts that are not positive whole numbers."""
-        if not isinstance(self.release, Release) or isinstance(self.release, Repeated):
+        if not isinstance(self.release, Release) or self.release.counted()[1] > 1:
             raise InvalidParameter("release", self.release, "a release that is not itself repeated")
         object.__setattr__(self, "count", check_count("count", self.count, smallest=2))
 
