@@ -177,7 +177,7 @@ class Release:
         ends = self.loss_ends()
         if ends is None:
             return self._pure_loss_of_laws()
-        delta = at_least(max(end.told[1] for end in ends)) or Fraction(0)
+        delta = at_least(max(end.outright[1] for end in ends)) or Fraction(0)
         bounds = [end.largest[1] for end in ends if end.largest is not None]
         if len(bounds) < len(ends):
             return PureLoss(None, delta)

@@ -90,7 +90,7 @@ class BlackBox(Release):
     @remembered
     def opinion(self) -> Opinion:
         """That of the randomized response."""
-        return response_opinion(self.epsilon, top=truth(self.epsilon), told=self.delta)
+        return response_opinion(self.epsilon, top=truth(self.epsilon), outright=self.delta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
