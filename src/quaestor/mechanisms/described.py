@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quaestor.accounting import releases
 from quaestor.errors import InvalidParameter
 from quaestor.mechanisms.kinds.gaussian import DiscreteGaussian, Gaussian
 from quaestor.mechanisms.kinds.geometric import Geometric
@@ -14,18 +15,17 @@ from quaestor.mechanisms.kinds.staircase import Staircase
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
 
-__all__ = ["DRAWN", "Drawn", "mechanism_for"]
+__all__ = ["Drawn", "mechanism_for"]
 
 Drawn = Geometric | Laplace | DiscreteGaussian | Gaussian | Staircase | RandomizedResponse
 
-# A mechanism draws what is described under its own name: a new one adds one line here.
-DRAWN: dict[str, type[Drawn]] = {
-    "Geometric": Geometric,
-    "Laplace": Laplace,
-    "DiscreteGaussian": DiscreteGaussian,
-    "Gaussian": Gaussian,
-    "Staircase": Staircase,
-    "RandomizedResponse": RandomizedResponse,
+_DRAWN: dict[type[releases.Release], type[Drawn]] = {
+    releases.Geometric: Geometric,
+    releases.Laplace: Laplace,
+    releases.DiscreteGaussian: DiscreteGaussian,
+    releases.Gaussian: Gaussian,
+    releases.Staircase: Staircase,
+    releases.RandomizedResponse: RandomizedResponse,
 }
 
 
@@ -36,8 +36,10 @@ def mechanism_for(release: Release) -> Drawn:
     >>> mechanism_for(parse_release("Geometric(scale=20)"))
     Geometric(scale=20.0, sensitivity=1)
     """
-    parameters = release.to_dict()
-    kind = DRAWN.get(parameters.pop("type"))
+    kind = _DRAWN.get(type(release))
     if kind is None:
-        raise InvalidParameter("release", str(release), f"one of {', '.join(sorted(DRAWN))}")
+        names = ", ".join(sorted(drawn.__name__ for drawn in _DRAWN))
+        raise InvalidParameter("release", str(release), f"one of {names}")
+    parameters = release.to_dict()
+    del parameters["type"]
     return kind(**parameters)
