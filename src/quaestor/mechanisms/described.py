@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from inspect import isabstract, isclass
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from quaestor.accounting import releases
 from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.kinds.gaussian import DiscreteGaussian, Gaussian
-from quaestor.mechanisms.kinds.geometric import Geometric
-from quaestor.mechanisms.kinds.laplace import Laplace
-from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
-from quaestor.mechanisms.kinds.staircase import Staircase
+from quaestor.mechanisms import kinds
+from quaestor.mechanisms.base import DescribedMechanism
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from quaestor.accounting.releases import Release
 
-__all__ = ["Drawn", "mechanism_for"]
+__all__ = ["MECHANISMS", "mechanism_for"]
 
-Drawn = Geometric | Laplace | DiscreteGaussian | Gaussian | Staircase | RandomizedResponse
 
-_DRAWN: dict[type[releases.Release], type[Drawn]] = {
-    releases.Geometric: Geometric,
-    releases.Laplace: Laplace,
-    releases.DiscreteGaussian: DiscreteGaussian,
-    releases.Gaussian: Gaussian,
-    releases.Staircase: Staircase,
-    releases.RandomizedResponse: RandomizedResponse,
+def _found() -> Iterator[type[DescribedMechanism]]:
+    """Those that the files of the folder say are theirs."""
+    for file in iter_modules(kinds.__path__, f"{kinds.__name__}."):
+        module = import_module(file.name)
+        for name in module.__all__:
+            kind = getattr(module, name)
+            if isclass(kind) and issubclass(kind, DescribedMechanism) and not isabstract(kind):
+                yield kind
+
+
+MECHANISMS: dict[type[Release], type[DescribedMechanism]] = {
+    kind.description: kind for kind in _found()
 }
+"""Every description that can be drawn: a file in ``kinds`` is found by itself."""
 
 
-def mechanism_for(release: Release) -> Drawn:
+def mechanism_for(release: Release) -> DescribedMechanism:
     """The mechanism of that name with these parameters, on its default grid.
 
     >>> from quaestor.accounting.expressions import parse_release
     >>> mechanism_for(parse_release("Geometric(scale=20)"))
     Geometric(scale=20.0, sensitivity=1)
     """
-    kind = _DRAWN.get(type(release))
+    kind = MECHANISMS.get(type(release))
     if kind is None:
-        names = ", ".join(sorted(drawn.__name__ for drawn in _DRAWN))
+        names = ", ".join(sorted(drawn.__name__ for drawn in MECHANISMS.values()))
         raise InvalidParameter("release", str(release), f"one of {names}")
-    parameters = release.to_dict()
-    del parameters["type"]
-    return kind(**parameters)
+    return kind.of(release)

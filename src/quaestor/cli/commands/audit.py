@@ -14,7 +14,6 @@ import typer
 from quaestor.accounting.compose import compose
 from quaestor.accounting.expressions import parse_release
 from quaestor.accounting.numerics.digits import rounded_down
-from quaestor.accounting.releases import Repeated
 from quaestor.accounting.releases.base import check_count
 from quaestor.cli.commands.composition import Json
 from quaestor.cli.drawing.numbers import print_json, say
@@ -133,13 +132,9 @@ def _target(
         return _named(text), (_database(first), _database(second)), None, rounds
     from quaestor.mechanisms.described import mechanism_for
 
-    described = parse_release(text)
-    times = rounds
-    if isinstance(described, Repeated):
-        times, described = rounds * described.count, described.release
-    mechanism = mechanism_for(described)
-    moved: Any = getattr(mechanism, "sensitivity", 1)
-    databases: tuple[Any, Any] = (type(moved)(0), moved)
+    single, count = parse_release(text).counted()
+    mechanism, times = mechanism_for(single), rounds * count
+    databases = mechanism.neighbours
     if neighbours is not None:
         databases = (_database(neighbours[0]), _database(neighbours[1]))
     return mechanism, databases, compose(mechanism.loss * times), times

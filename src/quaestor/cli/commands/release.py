@@ -6,7 +6,7 @@ import csv
 import math
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,12 +18,10 @@ from quaestor.cli.drawing.numbers import print_json, say
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from quaestor.mechanisms.base import DescribedMechanism
     from quaestor.mechanisms.columns import Figure
-    from quaestor.mechanisms.described import Drawn
 
 __all__ = ["Statistic", "release"]
-
-_CONFIDENCE = 0.95
 
 
 class Statistic(StrEnum):
@@ -64,34 +62,27 @@ def release(  # noqa: PLR0913  # the ways to say what is released
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Release a number, or a figure about a column, with exact noise; the cost is printed."""
-    from quaestor.mechanisms.described import mechanism_for
+    from quaestor.mechanisms import mechanism_for
+    from quaestor.mechanisms.columns import release_value
 
     drawing = mechanism_for(parse_release(mechanism))
     compose(drawing.loss).epsilon_bounds(delta=delta)  # a bad delta is found before the draw
     if (value is None) == (file is None):
         raise InvalidParameter("value", value, "given, or else a --csv file")
     if file is None:
-        _show(_of_value(drawing, str(value)), delta, json=json)
+        _show(release_value(drawing, _number(str(value))), delta, json=json)
     else:
         _show(_of_column(drawing, _entries(file, column), clamp, statistic), delta, json=json)
 
 
-def _of_value(drawing: Drawn, text: str) -> Figure:
-    from quaestor.mechanisms.columns import Figure
-    from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
-
-    number: Any
+def _number(text: str) -> int | float:
     try:
-        number = int(text)
+        return int(text)
     except ValueError:
         try:
-            number = float(text)
+            return float(text)
         except ValueError:
             raise InvalidParameter("value", text, "a number") from None
-    released = drawing.release(number)
-    told = isinstance(drawing, RandomizedResponse)  # a category has no distance from the truth
-    error = None if told else drawing.interval(confidence=_CONFIDENCE)
-    return Figure(released, drawing.standard_error, error, (drawing.loss,))
 
 
 def _entries(file: Path, column: str | None) -> list[float]:
@@ -119,12 +110,15 @@ def _entries(file: Path, column: str | None) -> list[float]:
 
 
 def _of_column(
-    drawing: Drawn, entries: list[float], clamp: tuple[float, float] | None, statistic: Statistic
+    drawing: DescribedMechanism,
+    entries: list[float],
+    clamp: tuple[float, float] | None,
+    statistic: Statistic,
 ) -> Figure:
-    from quaestor.mechanisms.columns import release_count, release_mean, release_sum
-    from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
+    from quaestor.mechanisms import release_count, release_mean, release_sum
+    from quaestor.mechanisms.base import AdditiveNoise
 
-    if isinstance(drawing, RandomizedResponse):
+    if not isinstance(drawing, AdditiveNoise):
         raise InvalidParameter("mechanism", drawing, "one that adds noise, for a column")
     if statistic is Statistic.COUNT:
         return release_count(drawing, entries)
@@ -136,6 +130,8 @@ def _of_column(
 
 
 def _show(figure: Figure, delta: float, *, json: bool) -> None:
+    from quaestor.mechanisms.columns import CONFIDENCE
+
     spent = compose(*figure.losses)
     bounds = spent.epsilon_bounds(delta=delta)
     releases = [str(loss) for loss in figure.losses]
@@ -147,7 +143,7 @@ def _show(figure: Figure, delta: float, *, json: bool) -> None:
                 "released": figure.released,
                 "standard_error": figure.standard_error,
                 "error": within,
-                "confidence": None if error is None else _CONFIDENCE,
+                "confidence": None if error is None else CONFIDENCE,
                 "releases": releases,
                 "epsilon": {"lower": bounds.lower, "upper": bounds.upper},
                 "delta": delta,
@@ -155,7 +151,7 @@ def _show(figure: Figure, delta: float, *, json: bool) -> None:
         )
         return
     say(f"released = [bold]{figure.released!r}[/bold]")
-    reach = "" if error is None else f", {_CONFIDENCE:.0%} within {rounded_up(error.upper)}"
+    reach = "" if error is None else f", {CONFIDENCE:.0%} within {rounded_up(error.upper)}"
     say(f"standard error {rounded_up(figure.standard_error)}{reach}")
     say(f"cost: {' + '.join(releases)}", plain=True)
     say(f"epsilon = [bold]{rounded_up(bounds.upper)}[/bold] at delta = {delta!r}")
