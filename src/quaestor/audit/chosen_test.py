@@ -1,4 +1,4 @@
-"""Choosing a test: which score, which threshold, which claim, which bound.
+"""The test that is chosen: which score, which threshold, which claim, which bound.
 
 Done on runs of their own. Bounds are estimated here in floats, all thresholds at once; the test
 that is chosen is judged on other runs, exactly (:mod:`quaestor.audit.verdict`).
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Choice", "NamedScore", "best_choice"]
+__all__ = ["ChosenTest", "NamedScore", "best_test"]
 
 _THRESHOLDS = 400
 _LAST = 1e-3  # a claim of epsilon = 0 says least to people, and is passed only if no other is
@@ -40,7 +40,7 @@ class NamedScore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ChosenTest:
     """A test: "one" where the score is at least the threshold, or at most, for the other world."""
 
     named: NamedScore
@@ -64,7 +64,7 @@ class Choice:
         )
 
 
-def best_choice(  # noqa: PLR0913  # what a choice depends on
+def best_test(  # noqa: PLR0913  # what a choice depends on
     scores: Iterable[NamedScore],
     sample: Sample,
     points: tuple[tuple[float, float], ...],
@@ -72,7 +72,7 @@ def best_choice(  # noqa: PLR0913  # what a choice depends on
     towards_one: bool,
     missing: float,
     in_turn: bool,
-) -> Choice | None:
+) -> ChosenTest | None:
     """The test that promises most: by how much it passes a claim, or else how near it comes.
 
     Runs that were played in turn need not be independent: then only the bound by the hidden bit
@@ -82,7 +82,7 @@ def best_choice(  # noqa: PLR0913  # what a choice depends on
     own = sample.hidden == towards_one
     if not 0 < np.sum(own) < own.size:
         return None
-    best: Choice | None = None
+    best: ChosenTest | None = None
     for named in scores:
         values = named.score(sample) * (1 if towards_one else -1)
         ones, zeros = np.sort(values[own]), np.sort(values[~own])
@@ -100,7 +100,7 @@ def best_choice(  # noqa: PLR0913  # what a choice depends on
                 promises = _promise(bounds, epsilon)
                 place = int(np.argmax(promises))
                 if best is None or promises[place] > best.promise:
-                    best = Choice(
+                    best = ChosenTest(
                         named=named,
                         towards_one=towards_one,
                         threshold=float(thresholds[place]) * (1 if towards_one else -1),
