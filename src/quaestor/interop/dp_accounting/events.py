@@ -1,14 +1,22 @@
-"""Events as dp-accounting prints them, read back without being run."""
+"""The events of dp-accounting, or how to get it; and events as it prints them, read back."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any
 
-from quaestor.errors import InvalidParameter
-from quaestor.interop.dp_accounting.needed import dp_event
+from quaestor.errors import InvalidParameter, MissingExtra
 
-__all__ = ["event_from_text"]
+try:
+    from dp_accounting import dp_event, privacy_accountant
+except ImportError as missing:
+    raise MissingExtra(
+        "dp-accounting", extra="interop", purpose="reading and writing its events"
+    ) from missing
+
+__all__ = ["Relation", "dp_event", "event_from_text", "privacy_accountant"]
+
+Relation = privacy_accountant.NeighboringRelation
 
 _LONGEST = 100_000
 _EVENTS: dict[str, Any] = {

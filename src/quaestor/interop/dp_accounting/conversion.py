@@ -1,44 +1,35 @@
-"""From events to releases."""
+"""From events to releases, and back: noise, repeated, joined and on samples."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 from quaestor.accounting.numerics.balls import outward, rational, working_precision
 from quaestor.accounting.releases import (
-    ApproxDP,
     Gaussian,
     Geometric,
     Laplace,
     PoissonSampled,
     RandomizedResponse,
     Release,
+    Repeated,
     SampledWithoutReplacement,
-    ZeroConcentratedDP,
 )
 from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.errors import InvalidParameter
-from quaestor.interop.dp_accounting.needed import Relation, dp_event
+from quaestor.interop.dp_accounting.events import Relation, dp_event
+from quaestor.interop.dp_accounting.noise_events import (
+    BITS,
+    NO_PROMISE,
+    NOISE_EVENTS,
+    EventKind,
+    Parts,
+    RefusedEventError,
+    refuse_relation,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = [
-    "BITS",
-    "NO_PROMISE",
-    "RefusedEventError",
-    "at_most",
-    "epsilon_of_response",
-    "from_dp_event",
-    "norms_apart",
-    "read_event",
-]
-
-Parts = list[tuple[Release, int]]
-
-NO_PROMISE = ApproxDP(epsilon=0.0, delta=1.0)
-BITS = 192
+__all__ = ["from_dp_event", "read_event", "to_dp_event"]
 
 
 def from_dp_event(
@@ -57,12 +48,18 @@ def from_dp_event(
     return tuple(release * count for release, count in parts)
 
 
-class RefusedEventError(Exception):
-    """An event that we say nothing about, and what would have been valid."""
+def to_dp_event(release: Release, *, neighboring_relation: Any = Relation.ADD_OR_REMOVE_ONE) -> Any:
+    """The event that says of a release what we know of it, or :class:`InvalidParameter`.
 
-    def __init__(self, event: Any, valid: str) -> None:
-        super().__init__(valid)
-        self.event, self.valid = event, valid
+    >>> to_dp_event(Gaussian(sigma=3.0, sensitivity=2.0) * 5)
+    SelfComposedDpEvent(event=GaussianDpEvent(noise_multiplier=1.5), count=5)
+    """
+    writer = _WRITERS.get(type(release))
+    if writer is None:
+        raise InvalidParameter("release", release, "one that dp-accounting has an event for")
+    event = writer(release, neighboring_relation)
+    from_dp_event(event, neighboring_relation=neighboring_relation)  # refuses what it cannot read
+    return event
 
 
 def read_event(event: Any, relation: Any) -> Parts:
@@ -85,73 +82,14 @@ def read_event(event: Any, relation: Any) -> Parts:
     return parts
 
 
-def _refuse_relation(event: Any, relation: Any, *known: Any) -> NoReturn:
-    names = " or ".join(one.name for one in known)
-    raise RefusedEventError(
-        event, f"composed under {names}, not {getattr(relation, 'name', relation)}"
-    )
-
-
-def norms_apart(event: Any, relation: Any) -> int:
-    """How many times the bound on a person's values two neighbours may be apart."""
-    if relation is Relation.ADD_OR_REMOVE_ONE:
-        return 1
-    if relation is Relation.REPLACE_ONE:
-        return 2
-    _refuse_relation(event, relation, Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE)
-
-
-def _read_gaussian(event: Any, relation: Any) -> Parts:
-    norms = norms_apart(event, relation)
-    if event.noise_multiplier == 0:
-        return [(NO_PROMISE, 1)]
-    return [(Gaussian(sigma=event.noise_multiplier, sensitivity=float(norms)), 1)]
-
-
-def _read_laplace(event: Any, relation: Any) -> Parts:
-    norms = norms_apart(event, relation)
-    if event.noise_multiplier == 0:
-        return [(NO_PROMISE, 1)]
-    return [(Laplace(scale=event.noise_multiplier, sensitivity=float(norms)), 1)]
-
-
-def _read_discrete_laplace(event: Any, relation: Any) -> Parts:
-    norms = norms_apart(event, relation)
-    parameter = check_real("noise_parameter", event.noise_parameter, low=1e-150, high=1e150)
-    sensitivity = check_count("sensitivity", event.sensitivity)
-    scale = at_most(1 / Fraction(parameter))
-    return [(Geometric(scale=scale, sensitivity=norms * sensitivity), 1)]
-
-
-def _read_response(event: Any, relation: Any) -> Parts:
-    if relation is not Relation.REPLACE_ONE:
-        _refuse_relation(event, relation, Relation.REPLACE_ONE)
-    buckets = check_count("num_buckets", event.num_buckets)
-    noise = check_real("noise_parameter", event.noise_parameter, low=0.0, high=1.0)
-    if buckets == 1 or noise == 1.0:
-        return []
-    if noise == 0.0:
-        return [(NO_PROMISE, 1)]
-    epsilon = epsilon_of_response(noise, buckets)
-    return [(RandomizedResponse(epsilon=epsilon, categories=buckets), 1)]
-
-
-def epsilon_of_response(noise: float, buckets: int) -> float:
-    r""":math:`e^\varepsilon = (1 - p + p/k) / (p/k)`, rounded up."""
-    odds = buckets * (1 - Fraction(noise)) / Fraction(noise)
-    with working_precision(BITS):
-        return outward(rational(odds).log1p()).upper
-
-
-def _read_concentrated(event: Any, relation: Any) -> Parts:  # noqa: ARG001  # a promise about any neighbours
-    if event.xi != 0:
-        raise RefusedEventError(event, "without xi, which Quaestor does not know")
-    return [(ZeroConcentratedDP(rho=event.rho), 1)]
-
-
 def _read_repeated(event: Any, relation: Any) -> Parts:
     count = check_count("count", event.count)
     return [(release, times * count) for release, times in read_event(event.event, relation)]
+
+
+def _write_repeated(release: Any, relation: Any) -> Any:
+    event = to_dp_event(release.release, neighboring_relation=relation)
+    return dp_event.SelfComposedDpEvent(event, release.count)
 
 
 def _read_composed(event: Any, relation: Any) -> Parts:
@@ -160,7 +98,7 @@ def _read_composed(event: Any, relation: Any) -> Parts:
 
 def _read_poisson(event: Any, relation: Any) -> Parts:
     if relation is not Relation.ADD_OR_REMOVE_ONE:
-        _refuse_relation(event, relation, Relation.ADD_OR_REMOVE_ONE)
+        refuse_relation(event, relation, Relation.ADD_OR_REMOVE_ONE)
     rate = check_real("sampling_probability", event.sampling_probability, low=0.0, high=1.0)
     inner = read_event(event.event, relation)
     if any(release == NO_PROMISE for release, _ in inner):
@@ -175,9 +113,14 @@ def _read_poisson(event: Any, relation: Any) -> Parts:
     return [(PoissonSampled(release=release, rate=rate), 1)]
 
 
+def _write_poisson(release: Any, relation: Any) -> Any:
+    event = to_dp_event(release.release, neighboring_relation=relation)
+    return dp_event.PoissonSampledDpEvent(release.rate, event)
+
+
 def _read_without_replacement(event: Any, relation: Any) -> Parts:
     if relation is not Relation.REPLACE_ONE:
-        _refuse_relation(event, relation, Relation.REPLACE_ONE)
+        refuse_relation(event, relation, Relation.REPLACE_ONE)
     population = check_count("source_dataset_size", event.source_dataset_size)
     sample = check_count("sample_size", event.sample_size, largest=population)
     inner = read_event(event.event, relation)
@@ -191,6 +134,11 @@ def _read_without_replacement(event: Any, relation: Any) -> Parts:
             event, "a sample for one discrete Laplace or randomized response event"
         )
     return [(SampledWithoutReplacement(release=release, sample=sample, population=population), 1)]
+
+
+def _write_without_replacement(release: Any, relation: Any) -> Any:
+    event = to_dp_event(release.release, neighboring_relation=relation)
+    return dp_event.SampledWithoutReplacementDpEvent(release.population, release.sample, event)
 
 
 def _only(parts: Parts, *kinds: type[Release]) -> Release | None:
@@ -213,30 +161,17 @@ def _one_gaussian(parts: Parts) -> Gaussian | None:
         return Gaussian(sigma=outward(rational(1 / precision).sqrt()).lower)
 
 
-def _nothing(event: Any, relation: Any) -> Parts:  # noqa: ARG001  # as every reader is called
-    return []
-
-
-def _no_promise(event: Any, relation: Any) -> Parts:  # noqa: ARG001  # as every reader is called
-    return [(NO_PROMISE, 1)]
-
-
-_READERS: dict[Any, Callable[[Any, Any], Parts]] = {
-    dp_event.NoOpDpEvent: _nothing,
-    dp_event.NonPrivateDpEvent: _no_promise,
-    dp_event.GaussianDpEvent: _read_gaussian,
-    dp_event.LaplaceDpEvent: _read_laplace,
-    dp_event.DiscreteLaplaceDpEvent: _read_discrete_laplace,
-    dp_event.RandomizedResponseDpEvent: _read_response,
-    dp_event.ZCDpEvent: _read_concentrated,
-    dp_event.SelfComposedDpEvent: _read_repeated,
-    dp_event.ComposedDpEvent: _read_composed,
-    dp_event.PoissonSampledDpEvent: _read_poisson,
-    dp_event.SampledWithoutReplacementDpEvent: _read_without_replacement,
-}
-
-
-def at_most(exact: Fraction) -> float:
-    """The largest float known not to be above."""
-    with working_precision(BITS):
-        return outward(rational(exact)).lower
+_KINDS: tuple[EventKind, ...] = (
+    *NOISE_EVENTS,
+    EventKind(dp_event.SelfComposedDpEvent, _read_repeated, Repeated, _write_repeated),
+    EventKind(dp_event.ComposedDpEvent, _read_composed),
+    EventKind(dp_event.PoissonSampledDpEvent, _read_poisson, PoissonSampled, _write_poisson),
+    EventKind(
+        dp_event.SampledWithoutReplacementDpEvent,
+        _read_without_replacement,
+        SampledWithoutReplacement,
+        _write_without_replacement,
+    ),
+)
+_READERS = {kind.event: kind.read for kind in _KINDS}
+_WRITERS = {kind.release: kind.write for kind in _KINDS if kind.release and kind.write}
