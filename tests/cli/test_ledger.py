@@ -21,7 +21,7 @@ import typer
 from quaestor import PureDP
 from quaestor.cli.commands.account import account
 from quaestor.cli.commands.ledger import ledger
-from quaestor.cli.drawing.account_bars import bar
+from quaestor.cli.drawing.accounts import bar
 from quaestor.ledger import Ledger
 from tests.cli.running import strict_json
 

@@ -10,10 +10,10 @@ import typer
 from rich.markup import escape
 
 from quaestor.accounting.expressions import parse_releases
-from quaestor.cli.commands.account_options import Asked, PolicyKind, defined, query_in
+from quaestor.cli.account_options import Asked, PolicyKind, defined, query_in
 from quaestor.cli.commands.catalog import CatalogFile, catalog_path
 from quaestor.cli.commands.composition import Expressions, Json
-from quaestor.cli.drawing.account_bars import (
+from quaestor.cli.drawing.accounts import (
     bar,
     left_in_words,
     print_promise,

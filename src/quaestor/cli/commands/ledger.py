@@ -13,10 +13,10 @@ from rich.markup import escape
 
 from quaestor.cli.commands.composition import Json
 from quaestor.cli.drawing.numbers import print_json, print_table, say
-from quaestor.cli.history_file import read_history
 from quaestor.cli.ledger_place import HERE, Place, opened
-from quaestor.cli.noted_heads import is_head, read_heads
 from quaestor.errors import InvalidParameter, LedgerCorrupted
+from quaestor.interop.history_file import read_history
+from quaestor.ledger.journal.noted_heads import is_head, read_heads
 
 if TYPE_CHECKING:
     from quaestor.ledger import Account, Entry, Ledger

@@ -12,7 +12,7 @@ from quaestor.cli.commands.composition import Json
 from quaestor.cli.commands.ledger import ledger
 from quaestor.cli.drawing.numbers import print_json, print_table, say
 from quaestor.cli.ledger_place import HERE, Place, address, opened
-from quaestor.cli.noted_heads import read_heads
+from quaestor.ledger.journal.noted_heads import read_heads
 
 if TYPE_CHECKING:
     from quaestor.ledger import Verification

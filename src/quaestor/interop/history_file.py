@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
@@ -11,6 +10,8 @@ from quaestor.accounting.releases.codec import release_from_json
 from quaestor.errors import InvalidHistory, InvalidParameter
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from quaestor.accounting.releases import Release
 
 __all__ = ["read_history"]
