@@ -8,8 +8,8 @@ import typer
 
 from quaestor.accounting.expressions import parse_release
 from quaestor.cli.app import app
-from quaestor.cli.commands.composition import Json
 from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.cli.options import Json
 from quaestor.errors import BudgetExceeded, InvalidParameter
 from tests.cli.running import Run, run_here
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
-from quaestor.cli.commands.across import read_plan
+from quaestor.cli.files import query_text, read_plan
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.ledger import AccountDefinition, Dashboard, Open, Planned, Quota
 
-__all__ = ["Asked", "PolicyKind", "defined", "query_in"]
+__all__ = ["AccountOptions", "PolicyKind", "defined"]
 
 
 class PolicyKind(StrEnum):
@@ -28,7 +28,7 @@ class PolicyKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AccountOptions:
     """What was typed about an account."""
 
     name: str
@@ -55,7 +55,7 @@ class Asked:
         return PolicyKind.PLANNED if given else PolicyKind.OPEN
 
 
-def defined(asked: Asked) -> AccountDefinition:
+def defined(asked: AccountOptions) -> AccountDefinition:
     """The definition, or an error that says which option is wrong."""
     from quaestor.ledger import AccountDefinition
 
@@ -76,7 +76,7 @@ def defined(asked: Asked) -> AccountDefinition:
     )
 
 
-def _datasets(asked: Asked, plan: Plan | None) -> tuple[str, ...]:
+def _datasets(asked: AccountOptions, plan: Plan | None) -> tuple[str, ...]:
     if plan is None:
         if not asked.datasets:
             raise InvalidParameter("--dataset", None, "given: whom the answers will be about")
@@ -87,7 +87,7 @@ def _datasets(asked: Asked, plan: Plan | None) -> tuple[str, ...]:
     return tuple(plan.databases)
 
 
-def _refuse_options_of_others(asked: Asked) -> None:
+def _refuse_options_of_others(asked: AccountOptions) -> None:
     for option, given, kind in (
         ("--expected", asked.expected, PolicyKind.OPEN),
         ("--plan", asked.plan, PolicyKind.PLANNED),
@@ -99,7 +99,7 @@ def _refuse_options_of_others(asked: Asked) -> None:
 
 
 def _policy(
-    asked: Asked, datasets: tuple[str, ...], plan: Plan | None
+    asked: AccountOptions, datasets: tuple[str, ...], plan: Plan | None
 ) -> Open | Planned | Dashboard:
     from quaestor.ledger import Dashboard, Open, Planned
 
@@ -134,13 +134,15 @@ def _of_dataset(
     return dataset, tuple(parse_releases(expression))
 
 
-def _queries(asked: Asked, datasets: tuple[str, ...]) -> dict[str, tuple[str, tuple[Release, ...]]]:
+def _queries(
+    asked: AccountOptions, datasets: tuple[str, ...]
+) -> dict[str, tuple[str, tuple[Release, ...]]]:
     queries: dict[str, tuple[str, tuple[Release, ...]]] = {}
     for text in asked.queries:
         file, equals, declared = text.partition("=")
         if not equals or not file.strip():
             raise InvalidParameter("--query", text, '"FILE=RELEASE", once for each query')
-        query = query_in(file.strip())
+        query = query_text(file.strip())
         if query in queries:
             raise InvalidParameter("--query", text, "another query than those given before")
         queries[query] = _of_dataset("--query", declared, datasets)
@@ -148,20 +150,6 @@ def _queries(asked: Asked, datasets: tuple[str, ...]) -> dict[str, tuple[str, tu
         valid = 'given for a dashboard, such as "weekly.sql=PureDP(epsilon=0.1)"'
         raise InvalidParameter("--query", None, valid)
     return queries
-
-
-def query_in(file: str) -> str:
-    """The text of a dashboard's query: a file, byte for byte."""
-    what = "a file that holds the query itself, for a dashboard is fixed by what its queries ask"
-    try:
-        text = Path(file).read_bytes().decode("utf-8")
-    except OSError as problem:
-        raise InvalidParameter("--query", file, f"{what} ({problem.strerror})") from None
-    except UnicodeDecodeError:
-        raise InvalidParameter("--query", file, f"{what}, as text in UTF-8") from None
-    if not text.strip():
-        raise InvalidParameter("--query", file, f"{what}, and is not empty")
-    return text
 
 
 def _quota(text: str) -> Quota:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
+from quaestor.accounting.releases import counts_of
 from quaestor.accounting.releases.codec import release_from_json
 from quaestor.errors import InvalidHistory, InvalidParameter
 
@@ -26,8 +27,6 @@ def read_history(path: Path) -> tuple[Release, ...]:
     expression. Events are read as promises about one person who comes or goes, which is what the
     releases of an account are about.
     """
-    from quaestor.ledger.policies.kinds import counted
-
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as problem:
@@ -41,7 +40,7 @@ def read_history(path: Path) -> tuple[Release, ...]:
             releases += _of_line(text, number, file=str(path))
     if not releases:
         raise InvalidParameter("file", str(path), "a history of at least one release")
-    return tuple(release * count for release, count in counted(releases).items())
+    return tuple(release * count for release, count in counts_of(releases).items())
 
 
 def _of_line(text: str, number: int, *, file: str) -> tuple[Release, ...]:

@@ -15,8 +15,9 @@ from quaestor.accounting.compose import compose
 from quaestor.accounting.expressions import parse_release
 from quaestor.accounting.numerics.digits import rounded_down
 from quaestor.accounting.releases.base import check_count
-from quaestor.cli.commands.composition import Json
 from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.cli.files import check_picture
+from quaestor.cli.options import Json
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["VIOLATED", "audit"]
 
 VIOLATED = 4  # the exit status
-
-_FORMATS = (".svg", ".png", ".pdf")
 
 
 def audit(  # noqa: PLR0913  # what an audit may be told
@@ -86,8 +85,7 @@ def audit(  # noqa: PLR0913  # what an audit may be told
     from quaestor.audit import Claim, Timed
     from quaestor.audit import audit as attack
 
-    if out is not None and out.suffix.lower() not in _FORMATS:
-        raise InvalidParameter("out", str(out), f"a file that ends in {', '.join(_FORMATS)}")
+    check_picture("out", out)
     check_count("rounds", rounds)
     attacked, databases, promise, times = _target(target, neighbours, rounds)
     if timing:

@@ -8,36 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaestor.cli.commands.composition import Json
-from quaestor.cli.drawing.declared_tables import described, print_declared, print_tables
+from quaestor.cli.drawing.declared_tables import print_declared, print_tables
 from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.cli.options import CatalogFile, Json
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog, Source
     from quaestor.curator.language.query import Contribution
 
-__all__ = ["CatalogFile", "add", "catalog_path", "dataset", "init", "list_tables", "show"]
-
-CatalogFile = Annotated[
-    Path | None,
-    typer.Option("--catalog", help="The catalog, if not the nearest quaestor.toml."),
-]
+__all__ = ["add", "dataset", "init", "list_tables", "show"]
 
 dataset = typer.Typer(
     help="The tables that questions may be asked about.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-
-
-def catalog_path(given: Path | None) -> Path:
-    """The catalog that was named, or the nearest one."""
-    from quaestor.curator.catalog.catalog_file import CATALOG, find_catalog
-
-    if given is None:
-        return find_catalog()
-    return given / CATALOG if given.is_dir() else given
 
 
 def init(
@@ -103,7 +89,9 @@ def add(  # noqa: PLR0913  # a table has as many sides
     from quaestor.curator.catalog import Table, add_table, columns_of
     from quaestor.curator.catalog.catalog_file import read_catalog
     from quaestor.curator.catalog.declaration import Facts, declared_columns
+    from quaestor.curator.catalog.nearest import catalog_path
     from quaestor.curator.catalog.tables import MOST_ROWS
+    from quaestor.curator.reports.table_description import table_description
 
     path = catalog_path(catalog)
     read_catalog(path)  # what is there already must be right first
@@ -140,7 +128,7 @@ def add(  # noqa: PLR0913  # a table has as many sides
     if added is None:  # what was just read back
         raise InvalidParameter("table", name, "a name that can be found again")
     if json:
-        print_json({"catalog": str(path), **described(added), "left_out": list(left_out)})
+        print_json({"catalog": str(path), **table_description(added), "left_out": list(left_out)})
         return
     say(f"Added to {path}:", plain=True)
     print_declared(added)
@@ -157,9 +145,11 @@ def list_tables(
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The tables of the catalog, and whose rows they hold."""
+    from quaestor.curator.reports.table_description import table_description
+
     path, known = _read(catalog)
     if json:
-        print_json({"catalog": str(path), "tables": [described(t) for t in known.tables]})
+        print_json({"catalog": str(path), "tables": [table_description(t) for t in known.tables]})
         return
     if not known.tables:
         say(f"{path} declares no tables yet; run  quaestor dataset add", plain=True)
@@ -175,6 +165,7 @@ def show(
 ) -> None:
     """What is declared of a table, and which questions still lack a fact."""
     from quaestor.curator.catalog.sections import nearest
+    from quaestor.curator.reports.table_description import table_description
 
     path, known = _read(catalog)
     table = known.table(name)
@@ -183,13 +174,14 @@ def show(
         hint = f"did you mean {near!r}?" if near else "see  quaestor dataset list"
         raise InvalidParameter("table", name, f"one of the catalog ({hint})")
     if json:
-        print_json({"catalog": str(path), **described(table)})
+        print_json({"catalog": str(path), **table_description(table)})
         return
     print_declared(table)
 
 
 def _read(given: Path | None) -> tuple[Path, Catalog]:
     from quaestor.curator.catalog.catalog_file import read_catalog
+    from quaestor.curator.catalog.nearest import catalog_path
 
     path = catalog_path(given)
     return path, read_catalog(path)

@@ -6,22 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from quaestor.cli.commands.composition import Json
-from quaestor.cli.commands.ledger import ledger
-from quaestor.cli.drawing.numbers import print_json, print_table, say
-from quaestor.cli.ledger_place import HERE, Place, address, opened
-from quaestor.ledger.journal.noted_heads import read_heads
+from quaestor.cli.drawing.numbers import print_json, print_words, say
+from quaestor.cli.ledger_place import opened
+from quaestor.cli.options import HERE, Json, LedgerPlace
 
 if TYPE_CHECKING:
     from quaestor.ledger import Verification
 
-__all__ = ["backup", "clock", "heads", "ledger", "pending", "restore"]
+__all__ = ["backup", "clock", "heads", "pending", "restore"]
 
 
-@ledger.command("heads")
-def heads(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FBT002
+def heads(ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa: FBT002
     """Print the head of every account: note them where those who write to the ledger cannot.
 
     Append them to a file, from cron for instance; [bold]ledger verify --heads[/bold] reads it.
@@ -35,10 +31,9 @@ def heads(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FBT002
         say(f"{name}={head}", plain=True)
 
 
-@ledger.command("backup")
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file for the backup.")],
-    ledger: Place = HERE,
+    ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Write one consistent state of the ledger to a new file, while others go on charging.
@@ -54,7 +49,6 @@ def backup(
         say(f"backup written to {file}, and verified", plain=True)
 
 
-@ledger.command("restore")
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
     reason: Annotated[
@@ -64,7 +58,7 @@ def restore(
         Path | None,
         typer.Option("--heads", metavar="FILE", help="Noted heads, which the backup must contain."),
     ] = None,
-    ledger: Place = HERE,
+    ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Make a ledger of a backup, at a place where there is none.
@@ -72,21 +66,22 @@ def restore(
     What was charged after the backup is not in it, though it was spent: give the heads that were
     noted last, and a backup that is older than they are is refused.
     """
+    from quaestor.curator.catalog.nearest import ledger_address
     from quaestor.ledger import restore_ledger
+    from quaestor.ledger.journal.noted_heads import read_heads
 
     noted = read_heads(heads) if heads else None
-    verified = restore_ledger(file, address(ledger), reason=reason, heads=noted)
+    verified = restore_ledger(file, ledger_address(ledger), reason=reason, heads=noted)
     _report(verified, {"restored": str(file)}, json=json)
     if not json:
         say("restored and verified; start every process that uses the ledger again", plain=True)
 
 
-@ledger.command("pending")
 def pending(
     account: Annotated[
         str | None, typer.Argument(metavar="[ACCOUNT]", help="If not all.", show_default=False)
     ] = None,
-    ledger: Place = HERE,
+    ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Charges that are not settled: how old, by whom, and the one safe thing to do about each."""
@@ -109,7 +104,7 @@ def pending(
         for each in found
     ]
     heads = ["#entry", "#age", "by", "state", "what to do"]
-    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+    print_words(heads, rows)
 
 
 def _ago(seconds: float) -> str:
@@ -120,13 +115,12 @@ def _ago(seconds: float) -> str:
     return f"{int(seconds)} seconds"
 
 
-@ledger.command("clock")
 def clock(
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Whose last entry is wrong.")],
     reason: Annotated[
         str, typer.Option("--reason", help="What happened, in one line; recorded in the chain.")
     ],
-    ledger: Place = HERE,
+    ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Accept the present time for an account whose last entry was made under a clock in the future.

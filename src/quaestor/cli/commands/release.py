@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +11,9 @@ import typer
 from quaestor.accounting.compose import compose
 from quaestor.accounting.expressions import parse_release
 from quaestor.accounting.numerics.digits import rounded_up
-from quaestor.cli.commands.composition import Json
 from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.cli.files import read_numbers
+from quaestor.cli.options import Json
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def release(  # noqa: PLR0913  # the ways to say what is released
     if file is None:
         _show(release_value(drawing, _number(str(value))), delta, json=json)
     else:
-        _show(_of_column(drawing, _entries(file, column), clamp, statistic), delta, json=json)
+        _show(_of_column(drawing, read_numbers(file, column), clamp, statistic), delta, json=json)
 
 
 def _number(text: str) -> int | float:
@@ -83,30 +82,6 @@ def _number(text: str) -> int | float:
             return float(text)
         except ValueError:
             raise InvalidParameter("value", text, "a number") from None
-
-
-def _entries(file: Path, column: str | None) -> list[float]:
-    """The numbers of a column; empty entries are left out. Errors say nothing of any entry."""
-    if column is None:
-        raise InvalidParameter("column", column, "given with --csv")
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as lines:
-            rows = csv.DictReader(lines)
-            headings = list(rows.fieldnames or [])
-            if headings.count(column) != 1:
-                raise InvalidParameter("column", column, f"one of {', '.join(headings)}")
-            entries = [row[column] for row in rows]
-    except OSError as problem:
-        raise InvalidParameter("csv", str(file), f"a file ({problem.strerror})") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise InvalidParameter("csv", str(file), "a CSV file in UTF-8") from None
-    try:
-        numbers = [float(entry) for entry in entries if entry is not None and entry.strip()]
-    except ValueError:
-        raise InvalidParameter("column", column, "a column of numbers") from None
-    if not all(map(math.isfinite, numbers)):
-        raise InvalidParameter("column", column, "a column of finite numbers")
-    return numbers
 
 
 def _of_column(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from quaestor.cli.demo.liver import Asked
+    from quaestor.cli.demo.liver import DemoQuestion
     from quaestor.curator.answers.answer import Answer, AnswerColumn
     from quaestor.curator.session import Curator
 
@@ -70,7 +70,7 @@ def _standings(curator: Curator) -> Any:
     return standings(curator.account(ACCOUNT), dataset="liver")
 
 
-def _budget(asked: Asked) -> dict[str, Any]:
+def _budget(asked: DemoQuestion) -> dict[str, Any]:
     from quaestor.curator.pricing.accuracy import Accuracy
 
     if "within" in asked.budget:
@@ -78,7 +78,7 @@ def _budget(asked: Asked) -> dict[str, Any]:
     return dict(asked.budget)
 
 
-def _ask(curator: Curator, asked: Asked, folder: Path, *, aloud: bool) -> dict[str, Any]:
+def _ask(curator: Curator, asked: DemoQuestion, folder: Path, *, aloud: bool) -> dict[str, Any]:
     seen = curator.preview(asked.sql, **_budget(asked))
     answer = curator.ask(asked.sql, purpose=asked.title, **_budget(asked))
     compared = list(_compared(answer, _truth(asked, folder)))
@@ -107,7 +107,7 @@ def _ask(curator: Curator, asked: Asked, folder: Path, *, aloud: bool) -> dict[s
     }
 
 
-def _truth(asked: Asked, folder: Path) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+def _truth(asked: DemoQuestion, folder: Path) -> dict[tuple[Any, ...], tuple[Any, ...]]:
     """The demo only: the exact figures by group, nobody protected."""
     import duckdb
 

@@ -10,18 +10,24 @@ from rich.console import Console
 from rich.markup import escape
 
 from quaestor.accounting.numerics.digits import rounded_up
-from quaestor.cli.drawing.numbers import print_table, say
-from quaestor.ledger.standing import MANY
+from quaestor.accounting.releases import counts_of
+from quaestor.cli.drawing.numbers import print_words, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from quaestor.accounting.releases import Release
+    from quaestor.curator.reports.account_summary import AccountSummary
+    from quaestor.ledger import Price
     from quaestor.ledger.standing import Burn, MeterLine, Standing
 
 __all__ = [
     "bar",
+    "count_in_words",
     "left_in_words",
+    "of_quota",
+    "print_accounts",
+    "print_price",
     "print_promise",
     "print_standing",
     "print_what_fits",
@@ -39,17 +45,37 @@ def bar(used: Fraction, *, cells: int = 20) -> str:
     return f"{full * burnt}{empty * (cells - burnt)} {percent:>3} %"
 
 
+def count_in_words(left: int) -> str:
+    """How many of something fit."""
+    from quaestor.ledger.standing import MANY
+
+    return "any number" if left >= MANY else str(left)
+
+
 def left_in_words(release: str, left: int) -> str:
     """How many more of a release fit."""
-    return f"{'any number' if left >= MANY else left} more of {release}"
+    return f"{count_in_words(left)} more of {release}"
 
 
 def unit_in_words(releases: Sequence[Release]) -> str:
     """What is counted where one asks how many more would fit: single releases, or whole lists."""
-    from quaestor.ledger.policies.kinds import counted
-
-    kinds = list(counted(releases))
+    kinds = list(counts_of(releases))
     return str(kinds[0]) if len(kinds) == 1 else "the same list"
+
+
+def print_price(priced: Price) -> None:
+    """Whether it fits, what it asks of every meter, and what would fit."""
+    say(("it fits" if priced.fits else "it does [bold]not[/bold] fit") + escape(of_quota(priced)))
+    print_words(["meter", ""], [[each.title, each.words()] for each in priced.readings])
+    if priced.would_fit is not None:
+        say(f"instead, {priced.would_fit} would fit{of_quota(priced)}", plain=True)
+    count = count_in_words(priced.left)
+    say(f"{count} of {unit_in_words(priced.releases)} would fit in all", plain=True)
+
+
+def of_quota(priced: Price) -> str:
+    """Whose quota it is about, if it is about one."""
+    return "" if priced.quota_of is None else f" {priced.quota_of}'s quota"
 
 
 def print_promise(standing: Standing) -> None:
@@ -74,6 +100,34 @@ def print_what_fits(standing: Standing) -> None:
         where = f" on {burn.dataset}{whose}" if len(standing.burns) > 1 else ""
         for release, left in burn.fits:
             say(f"still fits{where}: {left_in_words(release, left)}", plain=True)
+
+
+def print_accounts(accounts: Iterable[AccountSummary]) -> None:
+    """One line for each account."""
+    rows = [
+        [
+            each.definition.name,
+            each.definition.policy.kind + _condition(each),
+            repr(each.definition.epsilon),
+            repr(each.definition.delta),
+            _some(each.definition.datasets),
+            bar(each.used, cells=8),
+            str(each.entries),
+        ]
+        for each in accounts
+    ]
+    print_words(["account", "policy", "#epsilon", "#delta", "datasets", "#used", "#entries"], rows)
+
+
+def _condition(account: AccountSummary) -> str:
+    if account.closed:
+        return ", closed"
+    return ", overdrawn" if account.problem is not None else ""
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def print_standing(standing: Standing) -> None:
@@ -103,7 +157,7 @@ def _print_cells(
     """A table whose second column, whose budget it is, is there only where there are quotas."""
     shown = [heads[0], "whose", *heads[1:]] if shared else heads
     kept = [[cell for place, cell in enumerate(row) if shared or place != 1] for row in rows]
-    print_table(title, shown, [[escape(cell) for cell in row] for row in kept])
+    print_words(shown, kept, title=title)
 
 
 def _burn(burn: Burn) -> Sequence[str]:

@@ -11,12 +11,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from quaestor.accounting.numerics.digits import rounded_up
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from quaestor.accounting.explain import Explanation
     from quaestor.accounting.numerics.bounds import Bounds
 
-__all__ = ["interval", "print_json", "print_table", "say"]
+__all__ = ["interval", "print_explanation", "print_json", "print_table", "print_words", "say"]
 
 
 def interval(bounds: Bounds) -> str:
@@ -42,6 +45,31 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     for row in rows:
         table.add_row(*row)
     Console(highlight=False, emoji=False).print(table)
+
+
+def print_words(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
+    """Draw a table whose cells hold words of people, which are no markup."""
+    print_table(title, columns, [[escape(cell) for cell in row] for row in rows])
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """Draw the theorems side by side, the winner marked."""
+    print_table(
+        f"{explanation.quantity} at {explanation.given} = {explanation.value!r}",
+        ["", "theorem", f"#{explanation.quantity}", "stated in"],
+        (
+            [
+                ">" if row.best else "",
+                f"[bold]{row.theorem}[/bold]" if row.best else row.theorem,
+                "-" if row.bounds is None else rounded_up(row.bounds.upper),
+                row.source,
+            ]
+            for row in explanation
+        ),
+    )
+    for row in explanation:
+        if row.note:
+            say(f"[dim]{row.theorem}: {row.note}[/dim]")
 
 
 def print_json(value: dict[str, Any]) -> None:

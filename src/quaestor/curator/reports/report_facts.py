@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import quaestor
 from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.releases import counts_of
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog, Table
@@ -127,8 +128,6 @@ class ReportFacts:
 
 def facts_of(ledger: Ledger, name: str, catalog: Catalog | None) -> ReportFacts:
     """Read all of them."""
-    from quaestor.ledger.policies.kinds import counted
-
     account = ledger.account(name)
     definition, state = account.definition, account.state()
     statuses: Counter[str] = Counter()
@@ -138,7 +137,7 @@ def facts_of(ledger: Ledger, name: str, catalog: Catalog | None) -> ReportFacts:
         statuses[entry.status] += 1
         if entry.status == "void":
             continue
-        for release, count in counted(entry.releases).items():
+        for release, count in counts_of(entry.releases).items():
             mechanisms[type(release).__name__] += count
         if entry.settled is not None:
             times.append(entry.settled)
