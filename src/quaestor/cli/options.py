@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ __all__ = [
     "Expressions",
     "Json",
     "LedgerPlace",
+    "PolicyKind",
 ]
 
 HERE: str | None = None
@@ -47,3 +49,11 @@ LedgerPlace = Annotated[
         help="A file, or an address such as postgresql://user@host/database, if not the catalog's.",
     ),
 ]
+
+
+class PolicyKind(StrEnum):
+    """What an account keeps to."""
+
+    OPEN = "open"
+    PLANNED = "planned"
+    DASHBOARD = "dashboard"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quaestor.accounting.expressions import parse_releases
+from quaestor.cli.arguments.files import query_text
 from quaestor.cli.drawing.accounts import (
     left_in_words,
     of_quota,
@@ -16,7 +17,6 @@ from quaestor.cli.drawing.accounts import (
     unit_in_words,
 )
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.files import query_text
 from quaestor.cli.ledger_place import opened
 from quaestor.cli.options import HERE, AccountName, Expressions, Json, LedgerPlace
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaestor.cli.account_options import AccountOptions, PolicyKind, defined
 from quaestor.cli.drawing.accounts import print_promise, print_what_fits
 from quaestor.cli.drawing.numbers import print_json
 from quaestor.cli.ledger_place import opened
-from quaestor.cli.options import HERE, AccountName, CatalogFile, Json, LedgerPlace
+from quaestor.cli.options import HERE, AccountName, CatalogFile, Json, LedgerPlace, PolicyKind
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -79,6 +78,8 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
     The policy is [bold]open[/bold] (anything may be asked until a filter says stop),
     [bold]planned[/bold] (what is released is declared) or [bold]dashboard[/bold] (the queries are).
     """
+    from quaestor.cli.arguments.account_definition import AccountOptions, account_definition
+
     if epsilon is None and delta is None:
         _open_planned(name, catalog, given=ledger, json=json)
         return
@@ -99,7 +100,7 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         neighbours=neighbours,
         beside=beside,
     )
-    definition = defined(asked)
+    definition = account_definition(asked)
     with opened(ledger, create=True) as book:
         _print_opened(book.open_account(definition), json=json)
 

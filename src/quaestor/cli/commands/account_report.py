@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from quaestor.cli.arguments.files import writing_to
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.files import writing_to
 from quaestor.cli.ledger_place import opened
 from quaestor.cli.options import HERE, AccountName, CatalogFile, Json, LedgerPlace
 

@@ -12,8 +12,8 @@ from quaestor.accounting.membership.plan_file import Plan
 from quaestor.accounting.membership.result import AcrossComposition, WorstMemberships
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.cli.arguments.files import read_plan
 from quaestor.cli.drawing.numbers import interval, print_json, print_table, say
-from quaestor.cli.files import read_plan
 from quaestor.cli.options import Delta, Json
 
 __all__ = ["across"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +13,7 @@ from quaestor.cli.options import CatalogFile, Json
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from quaestor.curator.catalog.model import Catalog, Source
-    from quaestor.curator.language.query import Contribution
+    from quaestor.curator.catalog.model import Catalog
 
 __all__ = ["add", "dataset", "init", "list_tables", "show"]
 
@@ -86,44 +84,32 @@ def add(  # noqa: PLR0913  # a table has as many sides
     Facts are given by column, as often as needed: --bounds age=0:120, --keys sex=F,M,
     --granularity weight=0.1, --kind visited=date.
     """
-    from quaestor.curator.catalog import Table, add_table, columns_of
-    from quaestor.curator.catalog.catalog_file import read_catalog
-    from quaestor.curator.catalog.declaration import Facts, declared_columns
-    from quaestor.curator.catalog.nearest import catalog_path
-    from quaestor.curator.catalog.tables import MOST_ROWS
+    from quaestor.cli.arguments.table_declaration import TableOptions, table_declaration
+    from quaestor.curator.catalog import add_table
     from quaestor.curator.reports.table_description import table_description
 
-    path = catalog_path(catalog)
-    read_catalog(path)  # what is there already must be right first
-    contribution = _contribution(unit, public=public, rows=rows, groups=groups)
-    if total_rows is not None and (public or not 1 <= total_rows <= MOST_ROWS):
-        valid = f"a whole number from 1 to {MOST_ROWS}, for a private table"
-        raise InvalidParameter("--total-rows", total_rows, valid)
+    path, _ = _read(catalog)  # what is there already must be right first
     place = {
-        "file": _seen_from(path.parent, file),
-        "database": _seen_from(path.parent, database),
+        "file": file,
+        "database": database,
         "environment": environment,
         "master": master,
         "table": table,
         "engine": engine,
     }
-    source = _source(name, place)
-    facts = Facts(
-        bounds=_by_column("bounds", bounds),
-        keys=_by_column("keys", keys),
-        granularity=_by_column("granularity", granularity),
-        kinds=_by_column("kind", kind),
-    )
-    columns, left_out = declared_columns(columns_of(source, path.parent), facts)
-    declared = Table(
+    facts = {"bounds": bounds, "keys": keys, "granularity": granularity, "kind": kind}
+    options = TableOptions(
         name=name,
-        source=source,
-        columns=columns,
+        place=place,
         unit=unit,
-        contribution=contribution,
+        public=public,
+        rows=rows,
+        groups=groups,
         total_rows=total_rows,
-        dataset=to or (None if public else name),
+        dataset=to,
+        facts=facts,
     )
+    declared, left_out = table_declaration(options, folder=path.parent)
     added = add_table(path, declared).table(name)
     if added is None:  # what was just read back
         raise InvalidParameter("table", name, "a name that can be found again")
@@ -185,49 +171,3 @@ def _read(given: Path | None) -> tuple[Path, Catalog]:
 
     path = catalog_path(given)
     return path, read_catalog(path)
-
-
-def _contribution(
-    unit: str | None, *, public: bool, rows: int | None, groups: int | None
-) -> Contribution | None:
-    from quaestor.curator.catalog.tables import MOST_GROUPS, MOST_ROWS
-    from quaestor.curator.language.query import Contribution
-
-    if public == (unit is not None):
-        valid = "the column that says whom a row is about, or else give --public"
-        raise InvalidParameter("--unit", unit, valid)
-    if public:
-        return None
-    for option, given, most in (("--rows", rows, MOST_ROWS), ("--groups", groups, MOST_GROUPS)):
-        if given is None or not 1 <= given <= most:
-            valid = f"given with --unit: a whole number from 1 to {most}"
-            raise InvalidParameter(option, given, valid)
-    return Contribution(rows=rows or 1, groups=groups or 1)
-
-
-def _seen_from(folder: Path, given: str | None) -> str | None:
-    """A path that was typed here, as the catalog is to have it."""
-    if given is None or "://" in given or Path(given).is_absolute():
-        return given
-    return Path(os.path.relpath(given, folder)).as_posix()
-
-
-def _source(name: str, options: dict[str, str | None]) -> Source:
-    from quaestor.curator.catalog.sections import Page, Section
-    from quaestor.curator.catalog.sources import read_source
-
-    given = {key: value for key, value in options.items() if value is not None}
-    page = Page(file="dataset add", lines={})
-    return read_source(Section(page=page, place=(), title=name, values=given), name=name)
-
-
-def _by_column(option: str, given: list[str] | None) -> dict[str, str]:
-    facts: dict[str, str] = {}
-    for text in given or []:
-        column, equals, fact = text.partition("=")
-        if not equals or column in facts:
-            example = {"bounds": "0:120", "keys": "F,M", "granularity": "0.1", "kind": "date"}
-            valid = f"COLUMN={example[option]}, once for each column"
-            raise InvalidParameter(f"--{option}", text, valid)
-        facts[column] = fact
-    return facts

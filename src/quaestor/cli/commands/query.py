@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quaestor.cli.arguments.files import writing_to
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.files import writing_to
 from quaestor.cli.options import CatalogFile, Json
 from quaestor.errors import InvalidParameter
 

@@ -10,8 +10,8 @@ import typer
 from quaestor.accounting.compose import Composition, compose
 from quaestor.accounting.expressions import parse_releases
 from quaestor.accounting.numerics.digits import rounded_down, rounded_up
+from quaestor.cli.arguments.files import check_picture
 from quaestor.cli.drawing.numbers import print_json, print_table, say
-from quaestor.cli.files import check_picture
 from quaestor.cli.options import Json
 from quaestor.errors import InvalidParameter
 

@@ -11,8 +11,8 @@ import typer
 from quaestor.accounting.compose import compose
 from quaestor.accounting.expressions import parse_release
 from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.cli.arguments.files import read_numbers
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.files import read_numbers
 from quaestor.cli.options import Json
 from quaestor.errors import InvalidParameter
 

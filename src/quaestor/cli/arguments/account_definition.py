@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
-from quaestor.cli.files import query_text, read_plan
+from quaestor.cli.arguments.files import query_text, read_plan
+from quaestor.cli.options import PolicyKind
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -16,15 +16,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.ledger import AccountDefinition, Dashboard, Open, Planned, Quota
 
-__all__ = ["AccountOptions", "PolicyKind", "defined"]
-
-
-class PolicyKind(StrEnum):
-    """What an account keeps to."""
-
-    OPEN = "open"
-    PLANNED = "planned"
-    DASHBOARD = "dashboard"
+__all__ = ["AccountOptions", "account_definition"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +47,7 @@ class AccountOptions:
         return PolicyKind.PLANNED if given else PolicyKind.OPEN
 
 
-def defined(asked: AccountOptions) -> AccountDefinition:
+def account_definition(asked: AccountOptions) -> AccountDefinition:
     """The definition, or an error that says which option is wrong."""
     from quaestor.ledger import AccountDefinition
 
