@@ -64,7 +64,7 @@ def show(
 
 
 def list_accounts(ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa: FBT002
-    """All accounts, and how much of each is burnt."""
+    """All accounts, and how much of each is left."""
     from quaestor.curator.reports.account_summary import summary_of
 
     with opened(ledger) as book:

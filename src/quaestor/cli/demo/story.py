@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quaestor.cli.demo.liver import ACCOUNT, QUESTIONS, TOO_MUCH, write_tables
-from quaestor.cli.drawing.answers import bar, print_standings
-from quaestor.cli.drawing.numbers import print_table, say
+from quaestor.cli.drawing.answers import BAR_CELLS, print_standings
+from quaestor.cli.drawing.numbers import bar, print_table, say
 from quaestor.errors import BudgetExceeded, InvalidParameter
 
 if TYPE_CHECKING:
@@ -199,4 +199,5 @@ def _burn_down(told: list[dict[str, Any]]) -> None:
     say("[bold]What was left after each[/bold]")
     for one in told:
         paid = "free" if one["repeated"] else f"receipt {one['receipt']}"
-        say(f"  {bar(one['left'])} {100 * one['left']:5.1f} %  {paid:<11} {one['title']}")
+        drawn = bar(one["left"], cells=BAR_CELLS)
+        say(f"  {drawn} {100 * one['left']:5.1f} %  {paid:<11} {one['title']}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -11,7 +10,7 @@ from rich.markup import escape
 
 from quaestor.accounting.numerics.digits import rounded_up
 from quaestor.accounting.releases import counts_of
-from quaestor.cli.drawing.numbers import print_words, say
+from quaestor.cli.drawing.numbers import bar_with_percent, print_words, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from quaestor.ledger.standing import Burn, MeterLine, Standing
 
 __all__ = [
-    "bar",
     "count_in_words",
     "left_in_words",
     "of_quota",
@@ -33,16 +31,6 @@ __all__ = [
     "print_what_fits",
     "unit_in_words",
 ]
-
-
-def bar(used: Fraction, *, cells: int = 20) -> str:
-    """What is burnt, rounded up to a cell and to a per cent; full only where nothing is left."""
-    full, empty = ("#", ".") if Console().options.ascii_only else ("█", "░")
-    gone = min(max(used, Fraction(0)), Fraction(1))
-    some_left = int(gone < 1)
-    burnt = min(math.ceil(gone * cells), cells - some_left)
-    percent = min(math.ceil(gone * 100), 100 - some_left)
-    return f"{full * burnt}{empty * (cells - burnt)} {percent:>3} %"
 
 
 def count_in_words(left: int) -> str:
@@ -111,12 +99,12 @@ def print_accounts(accounts: Iterable[AccountSummary]) -> None:
             repr(each.definition.epsilon),
             repr(each.definition.delta),
             _some(each.definition.datasets),
-            bar(each.used, cells=8),
+            bar_with_percent(1 - each.used, cells=8),
             str(each.entries),
         ]
         for each in accounts
     ]
-    print_words(["account", "policy", "#epsilon", "#delta", "datasets", "#used", "#entries"], rows)
+    print_words(["account", "policy", "#epsilon", "#delta", "datasets", "#left", "#entries"], rows)
 
 
 def _condition(account: AccountSummary) -> str:
@@ -136,7 +124,7 @@ def print_standing(standing: Standing) -> None:
     print_promise(standing)
     shared = bool(definition.shares)
     burns, meters = map(_burn, standing.burns), map(_meter, standing.meters)
-    _print_cells("Burn-down", ["dataset", "#used"], burns, shared=shared)
+    _print_cells("Burn-down", ["dataset", "#left"], burns, shared=shared)
     _print_cells("Meters", ["dataset", "meter", "rule", "#used", "#left"], meters, shared=shared)
     print_what_fits(standing)
     more = len(definition.datasets) - len(standing.datasets)
@@ -161,7 +149,7 @@ def _print_cells(
 
 
 def _burn(burn: Burn) -> Sequence[str]:
-    return burn.dataset, _whose(burn.analyst), bar(burn.used)
+    return burn.dataset, _whose(burn.analyst), bar_with_percent(1 - burn.used)
 
 
 def _meter(line: MeterLine) -> Sequence[str]:

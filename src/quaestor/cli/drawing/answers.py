@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 
-from quaestor.cli.drawing.numbers import print_table, say
+from quaestor.cli.drawing.numbers import bar, print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from quaestor.curator.preview import Preview
     from quaestor.curator.standing import Standing
 
-__all__ = ["bar", "print_answer", "print_preview", "print_standings"]
+__all__ = ["BAR_CELLS", "print_answer", "print_preview", "print_standings"]
 
-_WIDTH = 30
+BAR_CELLS = 30
 
 
 def print_answer(answer: Answer, standings: Iterable[Standing]) -> None:
@@ -43,14 +43,8 @@ def print_standings(standings: Iterable[Standing]) -> None:
     """A bar for each holder."""
     for standing in standings:
         part = f"{math.floor(1000 * standing.left) / 10:g} %"
-        text = f"left  {bar(standing.left)}  {part} of {standing.holder} ({standing.meter})"
-        say(text, plain=True)
-
-
-def bar(left: float, width: int = _WIDTH) -> str:
-    """What is left, as a line of full and empty places."""
-    full = int(max(0.0, min(1.0, left)) * width)
-    return "█" * full + "░" * (width - full)
+        drawn = bar(standing.left, cells=BAR_CELLS)
+        say(f"left  {drawn}  {part} of {standing.holder} ({standing.meter})", plain=True)
 
 
 def print_preview(preview: Preview) -> None:
