@@ -17,7 +17,7 @@ from quaestor import audit
 from quaestor.accounting.releases import RELEASES
 from quaestor.mechanisms import mechanism_for
 from quaestor.mechanisms.base import DescribedMechanism
-from quaestor.mechanisms.described import MECHANISMS
+from quaestor.mechanisms.registry import MECHANISMS
 from quaestor.mechanisms.samplers.randomness import uniform_below
 from tests.cli.running import Outcome, run_here
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.audit.learned import grown_tree, logistic
+from quaestor.audit.classifiers import grown_tree, logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

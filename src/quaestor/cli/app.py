@@ -25,7 +25,7 @@ from quaestor.cli.commands import (
     composition,
     demo,
     ledger,
-    operations,
+    ledger_operations,
     query,
     region,
     release,
@@ -83,11 +83,11 @@ ledger.ledger.command("log")(ledger.log)
 ledger.ledger.command("verify")(ledger.verify)
 ledger.ledger.command("export")(ledger.export)
 ledger.ledger.command("import")(ledger.import_history)
-ledger.ledger.command("heads")(operations.heads)
-ledger.ledger.command("backup")(operations.backup)
-ledger.ledger.command("restore")(operations.restore)
-ledger.ledger.command("pending")(operations.pending)
-ledger.ledger.command("clock")(operations.clock)
+ledger.ledger.command("heads")(ledger_operations.heads)
+ledger.ledger.command("backup")(ledger_operations.backup)
+ledger.ledger.command("restore")(ledger_operations.restore)
+ledger.ledger.command("pending")(ledger_operations.pending)
+ledger.ledger.command("clock")(ledger_operations.clock)
 
 app.command("demo")(demo.demo)
 

@@ -8,6 +8,7 @@ import typer
 
 from quaestor.accounting.expressions import parse_releases
 from quaestor.cli.arguments.files import query_text
+from quaestor.cli.arguments.opened_ledger import opened
 from quaestor.cli.drawing.accounts import (
     left_in_words,
     of_quota,
@@ -17,7 +18,6 @@ from quaestor.cli.drawing.accounts import (
     unit_in_words,
 )
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.ledger_place import opened
 from quaestor.cli.options import HERE, AccountName, Expressions, Json, LedgerPlace
 
 if TYPE_CHECKING:

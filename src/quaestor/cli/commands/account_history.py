@@ -10,8 +10,8 @@ import typer
 
 from quaestor.accounting.numerics.digits import rounded_up
 from quaestor.cli.arguments.files import check_picture
+from quaestor.cli.arguments.opened_ledger import opened
 from quaestor.cli.drawing.numbers import print_json, print_words, say
-from quaestor.cli.ledger_place import opened
 from quaestor.cli.options import HERE, AccountName, Json, LedgerPlace
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quaestor.cli.arguments.opened_ledger import opened
 from quaestor.cli.drawing.accounts import print_promise, print_what_fits
 from quaestor.cli.drawing.numbers import print_json
-from quaestor.cli.ledger_place import opened
 from quaestor.cli.options import HERE, AccountName, CatalogFile, Json, LedgerPlace, PolicyKind
 from quaestor.errors import InvalidParameter
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from quaestor.cli.arguments.files import writing_to
+from quaestor.cli.arguments.opened_ledger import opened
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.ledger_place import opened
 from quaestor.cli.options import HERE, AccountName, CatalogFile, Json, LedgerPlace
 
 __all__ = ["ReportForm", "report"]
@@ -44,9 +44,9 @@ def report(  # noqa: PLR0913  # which, of what, and where to
     single analysts, purposes or answers.
     """
     from quaestor.curator.catalog.nearest import nearest_catalog
+    from quaestor.curator.reports.deployment_facts import facts_of
     from quaestor.curator.reports.nist_worksheet import nist_worksheet
     from quaestor.curator.reports.registry_record import registry_record
-    from quaestor.curator.reports.report_facts import facts_of
 
     with opened(ledger) as book:
         facts = facts_of(book, name, nearest_catalog(catalog))

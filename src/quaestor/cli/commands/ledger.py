@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quaestor.cli.arguments.files import writing_to
+from quaestor.cli.arguments.opened_ledger import opened
 from quaestor.cli.drawing.numbers import print_json, print_words, say
-from quaestor.cli.ledger_place import opened
 from quaestor.cli.options import HERE, Json, LedgerPlace
 from quaestor.errors import InvalidParameter
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quaestor.cli.arguments.opened_ledger import opened
 from quaestor.cli.drawing.numbers import print_json, print_words, say
-from quaestor.cli.ledger_place import opened
 from quaestor.cli.options import HERE, Json, LedgerPlace
 
 if TYPE_CHECKING:
