@@ -23,8 +23,8 @@ from quaestor.cli.drawing.account_bars import (
 )
 from quaestor.cli.drawing.numbers import print_json, print_table, say
 from quaestor.cli.ledger_place import HERE, Place, opened
-from quaestor.cli.standing import MANY, standing_of, used_of
 from quaestor.errors import InvalidParameter
+from quaestor.ledger.standing import MANY, standing_of, used_of
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release

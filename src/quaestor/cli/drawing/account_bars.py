@@ -11,13 +11,13 @@ from rich.markup import escape
 
 from quaestor.accounting.numerics.digits import rounded_up
 from quaestor.cli.drawing.numbers import print_table, say
-from quaestor.cli.standing import MANY
+from quaestor.ledger.standing import MANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.cli.standing import Burn, MeterLine, Standing
+    from quaestor.ledger.standing import Burn, MeterLine, Standing
 
 __all__ = [
     "bar",
