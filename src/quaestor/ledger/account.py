@@ -18,16 +18,22 @@ from quaestor.ledger.balance_columns import Change, balance_history
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.charge_transaction import Till
 from quaestor.ledger.jobs import Keyed
-from quaestor.ledger.journal.charge_counts import ChargeCounts
+from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, charge_facts
 from quaestor.ledger.journal.entries import read_entries
 from quaestor.ledger.journal.events import opened_by
 from quaestor.ledger.journal.verification import verify_account
 from quaestor.ledger.odometer import KnownCosts, read_odometer
-from quaestor.ledger.plan_check import plan_problem
+from quaestor.ledger.plan_check import plan_problem, planned_epsilon
 from quaestor.ledger.policies.kinds import Dashboard, Open
 from quaestor.ledger.promise import promise_of
 from quaestor.ledger.request import checked_request
 from quaestor.ledger.single_answer import PATIENCE, claim, original
+from quaestor.ledger.standing import (
+    Standing,
+    holder_standing,
+    holder_standings,
+    shown_datasets,
+)
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
 
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.odometer import OdometerReading
     from quaestor.ledger.price import Balance, Price
     from quaestor.ledger.request import Request
+    from quaestor.ledger.standing import HolderStanding
     from quaestor.ledger.store.base import Store
 
 __all__ = ["Account", "StoredAnswer"]
@@ -69,6 +76,7 @@ class Account:
         self._store, self.definition = store, definition
         self._till = Till(store, Book(definition))
         self._counts, self._costs = ChargeCounts(self._till.book), KnownCosts()
+        self._facts = ChargeFacts()
         self._plan_checked = False
         self._problem: str | None = None
 
@@ -335,9 +343,7 @@ class Account:
         """
         datasets = self.definition.datasets
         if dataset is not None:
-            if dataset not in datasets:
-                raise InvalidParameter("dataset", dataset, f"one of {', '.join(datasets)}")
-            datasets = (dataset,)
+            datasets = (self._known_dataset(dataset),)
         if analyst:
             texts.name("analyst", analyst)
         balances = self._till.balances(analyst)
@@ -346,6 +352,49 @@ class Account:
             for each in datasets
             for balance in self._till.book.balances(balances, each, analyst)
         )
+
+    def standing(self, *, dataset: str | None = None) -> Standing:
+        """How the account stands, for its owner: on one dataset, or on those last charged.
+
+        Do not show this to an analyst who has a quota: it tells what others have charged.
+        """
+        definition, state = self.definition, self.state()
+        with self._store.reading() as session:
+            facts = self._facts = charge_facts(session, self.name, self._facts)
+        datasets = shown_datasets(definition, facts)
+        if dataset is not None:
+            datasets = (self._known_dataset(dataset),)
+        book, totals_of = self._till.book, self._till.balances
+        holders = holder_standings(book, totals_of, facts, datasets, closed=bool(state.closed))
+        return Standing(
+            definition=definition,
+            words=self.words(),
+            closed=bool(state.closed),
+            problem=self.problem(),
+            head=state.head,
+            statuses=facts.statuses,
+            datasets=datasets,
+            holders=tuple(holders),
+            odometer=self.odometer(delta=definition.delta),
+            planned=planned_epsilon(definition),
+        )
+
+    def standing_on(self, dataset: str, *, analyst: str = "") -> HolderStanding:
+        """What is left on one dataset: of the account or, for an analyst with a quota, of that."""
+        known, totals = self._known_dataset(dataset), self._till.balances(analyst)
+        return holder_standing(self._till.book, totals, dataset=known, analyst=analyst)
+
+    def least_left(self) -> HolderStanding:
+        """What is left of the account's total on the dataset where that is the least."""
+        book, totals = self._till.book, self._till.balances("")
+        each = (holder_standing(book, totals, dataset=d) for d in self.definition.datasets)
+        return max(each, key=lambda standing: standing.used)
+
+    def _known_dataset(self, dataset: str) -> str:
+        datasets = self.definition.datasets
+        if dataset not in datasets:
+            raise InvalidParameter("dataset", dataset, f"one of {', '.join(datasets)}")
+        return dataset
 
     def odometer(self, *, delta: float) -> OdometerReading:
         """What has been lost so far, whatever the policy, valid at every time.

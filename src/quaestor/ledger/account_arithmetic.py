@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from quaestor.errors import UnknownAnalyst
-from quaestor.ledger.filter_limit import MANY, FilterLimit
+from quaestor.ledger.filter_limit import FilterLimit
 from quaestor.ledger.policies.kinds import Dashboard, Open, counted
-from quaestor.ledger.price import Price
+from quaestor.ledger.price import MANY, Price
 from quaestor.ledger.slot_limit import SlotLimit
 from quaestor.ledger.theory import fitting_version
 from quaestor.ledger.totals.amounts import Totals, added

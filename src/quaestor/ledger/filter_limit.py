@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from quaestor.ledger.limits import Limit
-from quaestor.ledger.price import Balance, Reading
+from quaestor.ledger.price import MANY, Balance, Reading
 from quaestor.ledger.theory import cost, heaviest, realised_cost
 from quaestor.ledger.totals.amounts import added, shown_above, shown_below
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.request import Request
     from quaestor.ledger.totals.amounts import Totals
 
-__all__ = ["MANY", "FilterLimit"]
-
-MANY = 10**15
-"""How many times something fits that uses nothing: as many as a count can be."""
+__all__ = ["FilterLimit"]
 
 _MOST_KNOWN = 4096
 _ZERO = Fraction(0)
@@ -39,6 +36,7 @@ class FilterLimit(Limit):
     """
 
     __slots__ = ("_alone", "_costs", "_definition", "_meters", "analyst", "filter")
+    filter: Filter
 
     def __init__(
         self, definition: AccountDefinition, chosen: Filter, *, analyst: str | None = None

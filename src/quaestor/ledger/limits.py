@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from quaestor.accounting.filters.base import Filter
     from quaestor.ledger.price import Balance, Reading
     from quaestor.ledger.request import Request
     from quaestor.ledger.totals.amounts import Totals
@@ -26,6 +27,9 @@ class Limit(ABC):
     """
 
     __slots__ = ()
+
+    filter: Filter | None = None
+    """The filter whose meters it reads; None where it counts something else."""
 
     @abstractmethod
     def costs(self, request: Request) -> Totals:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
 
-__all__ = ["Balance", "Price", "Reading"]
+__all__ = ["MANY", "Balance", "Price", "Reading"]
+
+MANY = 10**15
+"""How many times something fits that uses nothing: as many as a count can be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

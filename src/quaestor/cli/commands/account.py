@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +13,7 @@ from quaestor.cli.commands.account_options import Asked, PolicyKind, defined, qu
 from quaestor.cli.commands.catalog import CatalogFile, catalog_path
 from quaestor.cli.commands.composition import Expressions, Json
 from quaestor.cli.drawing.account_bars import (
-    bar,
+    bar_and_percent,
     left_in_words,
     print_promise,
     print_standing,
@@ -24,11 +23,11 @@ from quaestor.cli.drawing.account_bars import (
 from quaestor.cli.drawing.numbers import print_json, print_table, say
 from quaestor.cli.ledger_place import HERE, Place, opened
 from quaestor.errors import InvalidParameter
-from quaestor.ledger.standing import MANY, standing_of, used_of
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.ledger import Account, Price
+    from quaestor.ledger.standing import HolderStanding
 
 __all__ = ["account", "charge", "close", "list_accounts", "open_account", "price", "show"]
 
@@ -148,7 +147,7 @@ def _open_planned(name: str, path: Path, *, given: str | None, json: bool) -> No
 
 
 def _print_opened(account: Account, *, json: bool) -> None:
-    standing = standing_of(account)
+    standing = account.standing()
     if json:
         print_json(standing.to_dict())
         return
@@ -167,7 +166,7 @@ def show(
 ) -> None:
     """How an account stands: what is burnt, what is left, and what still fits."""
     with opened(ledger) as book:
-        standing = standing_of(book.account(name), dataset=dataset)
+        standing = book.account(name).standing(dataset=dataset)
         if json:
             print_json(standing.to_dict())
             return
@@ -176,11 +175,11 @@ def show(
 
 @account.command("list")
 def list_accounts(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FBT002
-    """All accounts, and how much of each is burnt."""
+    """All accounts, and how much of each is left."""
     with opened(ledger) as book:
         accounts = book.accounts()
-        used = [used_of(each) for each in accounts]
-        listed = [_line(each, share) for each, share in zip(accounts, used, strict=True)]
+        least = [each.least_left() for each in accounts]
+        listed = [_line(each, on) for each, on in zip(accounts, least, strict=True)]
     if json:
         print_json({"accounts": listed})
         return
@@ -194,12 +193,12 @@ def list_accounts(ledger: Place = HERE, json: Json = False) -> None:  # noqa: FB
             repr(line["epsilon"]),
             repr(line["delta"]),
             _some(line["datasets"]),
-            bar(share, cells=8),
+            bar_and_percent(on.left, cells=8),
             str(line["entries"]),
         ]
-        for line, share in zip(listed, used, strict=True)
+        for line, on in zip(listed, least, strict=True)
     ]
-    heads = ["account", "policy", "#epsilon", "#delta", "datasets", "#used", "#entries"]
+    heads = ["account", "policy", "#epsilon", "#delta", "datasets", "#left", "#entries"]
     print_table("", heads, [[escape(cell) for cell in row] for row in rows])
 
 
@@ -209,7 +208,7 @@ def _condition(line: dict[str, Any]) -> str:
     return ", overdrawn" if line["problem"] is not None else ""
 
 
-def _line(account: Account, used: Fraction) -> dict[str, Any]:
+def _line(account: Account, least: HolderStanding) -> dict[str, Any]:
     from quaestor.ledger.totals.amounts import above
 
     definition, state = account.definition, account.state()
@@ -221,7 +220,7 @@ def _line(account: Account, used: Fraction) -> dict[str, Any]:
         "epsilon": definition.epsilon,
         "delta": definition.delta,
         "datasets": list(definition.datasets),
-        "used": above(used),
+        "used": above(least.used),
         "entries": state.entries,
     }
 
@@ -338,6 +337,8 @@ def _print_price(priced: Price) -> None:
     )
     if priced.would_fit is not None:
         say(f"instead, {priced.would_fit} would fit{_of_quota(priced)}", plain=True)
+    from quaestor.ledger.price import MANY
+
     count = "any number" if priced.left >= MANY else priced.left
     say(f"{count} of {unit_in_words(priced.releases)} would fit in all", plain=True)
 

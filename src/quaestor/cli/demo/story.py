@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quaestor.cli.demo.liver import ACCOUNT, QUESTIONS, TOO_MUCH, write_tables
-from quaestor.cli.drawing.answers import bar, print_standings
+from quaestor.cli.drawing.account_bars import bar
+from quaestor.cli.drawing.answers import print_standing_on
 from quaestor.cli.drawing.numbers import print_table, say
 from quaestor.errors import BudgetExceeded, InvalidParameter
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from quaestor.cli.demo.liver import Asked
     from quaestor.curator.answers.answer import Answer, AnswerColumn
     from quaestor.curator.session import Curator
+    from quaestor.ledger.standing import HolderStanding
 
 __all__ = ["fresh_folder", "story"]
 
@@ -57,17 +59,15 @@ def story(folder: Path, *, aloud: bool) -> dict[str, Any]:
         checked = curator.ledger.verify()
         if aloud:
             _burn_down(told)
-            print_standings(_standings(curator))
+            print_standing_on(_standing(curator))
             entries = sum(1 for _ in curator.account(ACCOUNT).entries())
             say(f"The ledger holds together: {entries} entries, head {checked[0].head[:16]}...")
             say(f"Ask on:  quaestor query --catalog {folder / 'quaestor.toml'} ...", plain=True)
     return {"folder": str(folder), "rows": rows, "answers": told, "refused": refused}
 
 
-def _standings(curator: Curator) -> Any:
-    from quaestor.curator.standing import standings
-
-    return standings(curator.account(ACCOUNT), dataset="liver")
+def _standing(curator: Curator) -> HolderStanding:
+    return curator.account(ACCOUNT).standing_on("liver")
 
 
 def _budget(asked: Asked) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _ask(curator: Curator, asked: Asked, folder: Path, *, aloud: bool) -> dict[s
     seen = curator.preview(asked.sql, **_budget(asked))
     answer = curator.ask(asked.sql, purpose=asked.title, **_budget(asked))
     compared = list(_compared(answer, _truth(asked, folder)))
-    left = min(standing.left for standing in _standings(curator))
+    left = _standing(curator).left
     if aloud:
         price = ", ".join(f"{name} {value:g}" for name, value in asked.budget.items())
         say(f"[bold]{asked.title}[/bold] ({price})")
@@ -199,4 +199,4 @@ def _burn_down(told: list[dict[str, Any]]) -> None:
     say("[bold]What was left after each[/bold]")
     for one in told:
         paid = "free" if one["repeated"] else f"receipt {one['receipt']}"
-        say(f"  {bar(one['left'])} {100 * one['left']:5.1f} %  {paid:<11} {one['title']}")
+        say(f"  {bar(one['left'], cells=30)} {100 * one['left']:5.1f} %  {paid:<11} {one['title']}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -11,16 +10,16 @@ from rich.markup import escape
 
 from quaestor.accounting.numerics.digits import rounded_up
 from quaestor.cli.drawing.numbers import print_table, say
-from quaestor.ledger.standing import MANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.ledger.standing import Burn, MeterLine, Standing
+    from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
 
 __all__ = [
     "bar",
+    "bar_and_percent",
     "left_in_words",
     "print_promise",
     "print_standing",
@@ -29,18 +28,26 @@ __all__ = [
 ]
 
 
-def bar(used: Fraction, *, cells: int = 20) -> str:
-    """What is burnt, rounded up to a cell and to a per cent; full only where nothing is left."""
+def bar(left: float, *, cells: int = 20) -> str:
+    """What is left, rounded down to a cell; empty only where nothing is left."""
     full, empty = ("#", ".") if Console().options.ascii_only else ("█", "░")
-    gone = min(max(used, Fraction(0)), Fraction(1))
-    some_left = int(gone < 1)
-    burnt = min(math.ceil(gone * cells), cells - some_left)
-    percent = min(math.ceil(gone * 100), 100 - some_left)
-    return f"{full * burnt}{empty * (cells - burnt)} {percent:>3} %"
+    shown = _rounded_down(left, cells)
+    return f"{full * shown}{empty * (cells - shown)}"
+
+
+def bar_and_percent(left: float, *, cells: int = 20) -> str:
+    """The bar, and the per cent that are left, rounded down; 0 only where nothing is left."""
+    return f"{bar(left, cells=cells)} {_rounded_down(left, 100):>3} %"
+
+
+def _rounded_down(left: float, parts: int) -> int:
+    return max(math.floor(min(max(left, 0.0), 1.0) * parts), int(left > 0))
 
 
 def left_in_words(release: str, left: int) -> str:
     """How many more of a release fit."""
+    from quaestor.ledger.price import MANY
+
     return f"{'any number' if left >= MANY else left} more of {release}"
 
 
@@ -54,7 +61,7 @@ def unit_in_words(releases: Sequence[Release]) -> str:
 
 def print_promise(standing: Standing) -> None:
     """The account: what it is, and what it promises, in words."""
-    definition = standing.account.definition
+    definition = standing.definition
     state = ", closed" if standing.closed else ""
     target = f"epsilon {definition.epsilon!r}, delta {definition.delta!r}"
     say(f"account {definition.name}: {definition.policy.kind}, {target}{state}", plain=True)
@@ -62,27 +69,27 @@ def print_promise(standing: Standing) -> None:
     if standing.problem is not None:
         plain.print(f"It takes no further charges: {standing.problem}.", markup=False)
         plain.print("It was opened with this promise:", markup=False)
-    plain.print(standing.account.words(), markup=False)
+    plain.print(standing.words, markup=False)
     if standing.planned is not None:
         say(f"all that is declared loses epsilon {rounded_up(standing.planned)}")
 
 
 def print_what_fits(standing: Standing) -> None:
     """How many more of what is expected, or of what was charged last, would fit."""
-    for burn in standing.burns:
-        whose = "" if burn.analyst is None else f" for {burn.analyst}"
-        where = f" on {burn.dataset}{whose}" if len(standing.burns) > 1 else ""
-        for release, left in burn.fits:
+    for holder in standing.holders:
+        whose = "" if holder.analyst is None else f" for {holder.analyst}"
+        where = f" on {holder.dataset}{whose}" if len(standing.holders) > 1 else ""
+        for release, left in holder.fits:
             say(f"still fits{where}: {left_in_words(release, left)}", plain=True)
 
 
 def print_standing(standing: Standing) -> None:
     """The account, its burn-down, its meters and its odometer."""
-    definition = standing.account.definition
+    definition = standing.definition
     print_promise(standing)
     shared = bool(definition.shares)
-    burns, meters = map(_burn, standing.burns), map(_meter, standing.meters)
-    _print_cells("Burn-down", ["dataset", "#used"], burns, shared=shared)
+    holders, meters = map(_holder, standing.holders), map(_meter, standing.meters)
+    _print_cells("Burn-down", ["dataset", "#left"], holders, shared=shared)
     _print_cells("Meters", ["dataset", "meter", "rule", "#used", "#left"], meters, shared=shared)
     print_what_fits(standing)
     more = len(definition.datasets) - len(standing.datasets)
@@ -106,11 +113,11 @@ def _print_cells(
     print_table(title, shown, [[escape(cell) for cell in row] for row in kept])
 
 
-def _burn(burn: Burn) -> Sequence[str]:
-    return burn.dataset, _whose(burn.analyst), bar(burn.used)
+def _holder(holder: HolderStanding) -> Sequence[str]:
+    return holder.dataset, _whose(holder.analyst), bar_and_percent(holder.left)
 
 
-def _meter(line: MeterLine) -> Sequence[str]:
+def _meter(line: MeterStanding) -> Sequence[str]:
     from quaestor.ledger.totals.amounts import shown_above, shown_below
 
     balance = line.balance
