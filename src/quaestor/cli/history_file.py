@@ -25,7 +25,7 @@ def read_history(path: Path) -> tuple[Release, ...]:
     expression. Events are read as promises about one person who comes or goes, which is what the
     releases of an account are about.
     """
-    from quaestor.ledger.policies.kinds import counted
+    from quaestor.accounting.releases import counts_of
 
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -40,7 +40,7 @@ def read_history(path: Path) -> tuple[Release, ...]:
             releases += _of_line(text, number, file=str(path))
     if not releases:
         raise InvalidParameter("file", str(path), "a history of at least one release")
-    return tuple(release * count for release, count in counted(releases).items())
+    return tuple(release * count for release, count in counts_of(releases).items())
 
 
 def _of_line(text: str, number: int, *, file: str) -> tuple[Release, ...]:

@@ -17,16 +17,14 @@ from quaestor.ledger.account_arithmetic import Book
 from quaestor.ledger.balance_columns import Change, balance_history
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.charge_transaction import Till
+from quaestor.ledger.definition import plan_problem, planned_epsilon
 from quaestor.ledger.jobs import Keyed
 from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, charge_facts
 from quaestor.ledger.journal.entries import read_entries
 from quaestor.ledger.journal.events import opened_by
 from quaestor.ledger.journal.verification import verify_account
 from quaestor.ledger.odometer import KnownCosts, read_odometer
-from quaestor.ledger.plan_check import plan_problem, planned_epsilon
-from quaestor.ledger.policies.kinds import Dashboard, Open
 from quaestor.ledger.promise import promise_of
-from quaestor.ledger.request import checked_request
 from quaestor.ledger.single_answer import PATIENCE, claim, original
 from quaestor.ledger.standing import (
     Standing,
@@ -116,7 +114,7 @@ class Account:
         """What is wrong with a plan that an earlier version accepted."""
         if not self._plan_checked:
             self._plan_checked = True
-            if not isinstance(self.definition.policy, Open):
+            if self.definition.policy.checked_again:
                 with self._store.reading() as session:
                     opened = session.row(sql.OPENED, account=self.name)
                 if opened != (opened_by(PRICING),):
@@ -180,9 +178,8 @@ class Account:
     def _request(
         self, releases: Sequence[Release] | Release, *, query_text: str | None, **said: Any
     ) -> Request:
-        request = checked_request(self.definition, releases, query_text=query_text, **said)
-        policy = self.definition.policy
-        if query_text is None and isinstance(policy, Dashboard) and policy.by_digest:
+        request = self.definition.request(releases, query_text=query_text, **said)
+        if query_text is None and self.definition.policy.needs_query_text:
             valid = "given: a dashboard is charged for the query itself, not for its digest"
             raise InvalidParameter("query_text", None, valid)
         return request
@@ -263,7 +260,7 @@ class Account:
         if not isinstance(releases, dict) or not releases:
             raise InvalidParameter("releases", releases, "lists of releases by dataset")
         statement = texts.line("fixed_before", fixed_before).strip()
-        if not statement and not isinstance(self.definition.policy, Open):
+        if not statement and not self.definition.policy.takes_realised:
             raise InvalidParameter(
                 "fixed_before",
                 fixed_before,
@@ -273,9 +270,7 @@ class Account:
             )
         requests = [
             replace(
-                checked_request(
-                    self.definition, listed, dataset=dataset, analyst=analyst, purpose=purpose
-                ),
+                self.definition.request(listed, dataset=dataset, analyst=analyst, purpose=purpose),
                 realised=not statement,
                 statement=statement,
             )
@@ -323,8 +318,7 @@ class Account:
         What fits it may still be refused, if the account's total does not suffice; that is seen
         when it is charged. Without an analyst it is the owner who asks, about the total.
         """
-        request = checked_request(
-            self.definition,
+        request = self.definition.request(
             releases,
             dataset=dataset,
             analyst=analyst,

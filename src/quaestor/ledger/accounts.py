@@ -18,7 +18,6 @@ from quaestor.ledger.journal.appender import read_state, write_alone
 from quaestor.ledger.journal.events import GENESIS, event_hash, opened_by
 from quaestor.ledger.journal.export import export_events
 from quaestor.ledger.journal.verification import verify_account
-from quaestor.ledger.plan_check import check_new
 from quaestor.ledger.store import seen_heads as seen
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.address import open_store
@@ -87,7 +86,7 @@ class Ledger:
             raise InvalidParameter("definition", definition, "an AccountDefinition")
         if AccountDefinition.from_json(definition.to_json()) != definition:
             raise InvalidParameter("filter", "another one", "one of quaestor.accounting.filters")
-        check_new(definition)
+        definition.policy.check_new(definition)
 
         def work(session: Session) -> str:
             session.lock_accounts()

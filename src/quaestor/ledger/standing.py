@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from quaestor.accounting.releases import counts_of
 from quaestor.errors import QuaestorError
 from quaestor.ledger.definition import ANYBODY
-from quaestor.ledger.policies.kinds import Open, counted
-from quaestor.ledger.request import checked_request
 from quaestor.ledger.totals.amounts import above, below
 
 if TYPE_CHECKING:
@@ -209,11 +208,11 @@ def holder_standings(
 def _kinds(book: Book, facts: ChargeFacts) -> tuple[Release, ...]:
     """What people will want to ask next: what was expected, or else what was charged last."""
     policy = book.definition.policy
-    if not isinstance(policy, Open):
+    if not policy.chosen_freely:
         return ()
-    kinds = list(counted(policy.expected))
+    kinds = list(counts_of(policy.expected_releases()))
     for releases in facts.recent():
-        kinds += [kind for kind in counted(releases) if kind not in kinds]
+        kinds += [kind for kind in counts_of(releases) if kind not in kinds]
     return tuple(kinds[:_MOST_KINDS])
 
 
@@ -230,8 +229,6 @@ def _fits(
 
 
 def _left(book: Book, totals: Balances, kind: Release, dataset: str, analyst: str) -> int:
-    request = checked_request(
-        book.definition, kind, dataset=dataset, analyst=analyst, by_owner=not analyst
-    )
+    request = book.definition.request(kind, dataset=dataset, analyst=analyst, by_owner=not analyst)
     book.check(request)
     return book.price(totals, request).left

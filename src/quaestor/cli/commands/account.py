@@ -316,10 +316,7 @@ def close(name: Name, ledger: Place = HERE, json: Json = False) -> None:  # noqa
 
 def _asked(account: Account, query: str) -> dict[str, str]:
     """How a query is presented: a dashboard of digests wants its text, others take any name."""
-    from quaestor.ledger import Dashboard
-
-    policy = account.definition.policy
-    if isinstance(policy, Dashboard) and policy.by_digest:
+    if account.definition.policy.needs_query_text:
         return {"query_text": query_in(query)}
     return {"query": query}
 

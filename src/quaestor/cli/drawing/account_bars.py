@@ -53,9 +53,9 @@ def left_in_words(release: str, left: int) -> str:
 
 def unit_in_words(releases: Sequence[Release]) -> str:
     """What is counted where one asks how many more would fit: single releases, or whole lists."""
-    from quaestor.ledger.policies.kinds import counted
+    from quaestor.accounting.releases import counts_of
 
-    kinds = list(counted(releases))
+    kinds = list(counts_of(releases))
     return str(kinds[0]) if len(kinds) == 1 else "the same list"
 
 

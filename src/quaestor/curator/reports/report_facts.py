@@ -127,7 +127,7 @@ class ReportFacts:
 
 def facts_of(ledger: Ledger, name: str, catalog: Catalog | None) -> ReportFacts:
     """Read all of them."""
-    from quaestor.ledger.policies.kinds import counted
+    from quaestor.accounting.releases import counts_of
 
     account = ledger.account(name)
     definition, state = account.definition, account.state()
@@ -138,7 +138,7 @@ def facts_of(ledger: Ledger, name: str, catalog: Catalog | None) -> ReportFacts:
         statuses[entry.status] += 1
         if entry.status == "void":
             continue
-        for release, count in counted(entry.releases).items():
+        for release, count in counts_of(entry.releases).items():
             mechanisms[type(release).__name__] += count
         if entry.settled is not None:
             times.append(entry.settled)

@@ -16,7 +16,6 @@ from quaestor.errors import (
 from quaestor.ledger import clock
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.journal.events import event_hash, releases_from_text, releases_to_text
-from quaestor.ledger.policies.kinds import Dashboard
 from quaestor.ledger.request import Request
 from quaestor.ledger.store import seen_heads as seen
 from quaestor.ledger.store import statements as sql
@@ -326,7 +325,7 @@ def read_balances(rows: Iterable[tuple[Any, ...]], *, account: str) -> Balances:
 def history(session: Session, book: Book) -> Iterator[tuple[Request, int]]:
     """What was charged and not given back, each different charge once, with how often."""
     account = book.definition.name
-    each = int(isinstance(book.definition.policy, Dashboard))
+    each = int(book.definition.policy.by_query)
     for dataset, analyst, query, releases, realised, count in session.rows(
         sql.HISTORY, account=account, each=each
     ):
