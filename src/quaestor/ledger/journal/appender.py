@@ -15,7 +15,7 @@ from quaestor.errors import (
 )
 from quaestor.ledger import clock
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.journal.events import event_hash, releases_from_text, releases_to_text
+from quaestor.ledger.journal.events import Event, releases_from_text, releases_to_text
 from quaestor.ledger.request import Request
 from quaestor.ledger.store import seen_heads as seen
 from quaestor.ledger.store import statements as sql
@@ -131,30 +131,22 @@ class Journal:
 
     def append(self, kind: str, *, entry: int = 0, **columns: str) -> None:
         """Add one event to the end of the chain."""
-        event: dict[str, Any] = {
-            "account": self._account,
-            "seq": self.state.events + 1,
-            "kind": kind,
-            "entry": entry,
-            "time": self.time,
-            "analyst": "",
-            "dataset": "",
-            "purpose": "",
-            "query": "",
-            "releases": "[]",
-            "detail": "",
-            "answer": "",
-            "previous": self.state.head,
+        event = Event(
+            self._account,
+            self.state.events + 1,
+            kind,
+            entry,
+            self.time,
+            previous=self.state.head,
             **columns,
-        }
-        event["hash"] = event_hash(event)
-        self.session.run(sql.ADD_EVENT, **event)
+        ).sealed()
+        self.session.run(sql.ADD_EVENT, **event._asdict())
         self.state = replace(
             self.state,
-            events=event["seq"],
+            events=event.seq,
             entries=max(self.state.entries, entry),
             time=self.time,
-            head=event["hash"],
+            head=event.hash,
         )
 
     def charge(self, kind: str, request: Request) -> int:

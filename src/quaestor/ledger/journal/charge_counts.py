@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from quaestor.ledger.journal.appender import history, state_of
 from quaestor.ledger.journal.events import (
     CHARGES,
-    COLUMNS,
     SETTLEMENTS,
     Event,
     releases_from_text,
@@ -51,7 +50,7 @@ def _tail(
         if not rows:
             return None
         for row in rows:
-            event = Event(**dict(zip(COLUMNS, row, strict=True)))
+            event = Event(*row)
             if event.previous != head:
                 return None
             head, after = event.hash, event.seq
@@ -99,9 +98,8 @@ class ChargeCounts:
         counts = Counter(known.counts)
         for event in tail:
             if event.kind in CHARGES:
-                realised = event.kind == "imported" and event.detail == ""
                 listed = releases_from_text(event.releases)
-                counts[_plain(event.dataset, listed, realised=realised)] += 1
+                counts[_plain(event.dataset, listed, realised=event.realised)] += 1
         return counts
 
 

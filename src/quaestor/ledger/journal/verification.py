@@ -13,7 +13,7 @@ from quaestor.ledger.account_arithmetic import EVERYBODY, Balances, Book
 from quaestor.ledger.definition import AccountDefinition, plan_problem
 from quaestor.ledger.journal.appender import State, read_balances
 from quaestor.ledger.journal.chain import Chain
-from quaestor.ledger.journal.events import COLUMNS, opened_by, releases_from_text
+from quaestor.ledger.journal.events import Event, opened_by, releases_from_text
 from quaestor.ledger.request import Request
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
@@ -82,7 +82,7 @@ def _chain(session: Session, account: str) -> Chain:
     while True:
         rows = session.rows(sql.EVENTS, account=account, after=after, page=_PAGE)
         for row in rows:
-            chain.add(dict(zip(COLUMNS, row, strict=True)))
+            chain.add(Event(*row))
         if len(rows) < _PAGE:
             return chain
         after = chain.events
