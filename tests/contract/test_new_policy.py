@@ -16,17 +16,17 @@ from quaestor.errors import (
     TargetOutOfReach,
 )
 from quaestor.ledger import AccountDefinition, Ledger
+from quaestor.ledger.amounts import added
 from quaestor.ledger.policies.base import Limit, Policy, Terms, register, unregister
 from quaestor.ledger.price import Balance, Reading
-from quaestor.ledger.totals.amounts import added
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from quaestor.accounting.releases import Release
+    from quaestor.ledger.amounts import Totals
     from quaestor.ledger.request import Request
-    from quaestor.ledger.totals.amounts import Totals
 
 METER = "charges"
 

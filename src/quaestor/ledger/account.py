@@ -13,17 +13,15 @@ from quaestor.errors import (
     LedgerCorrupted,
 )
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.account_arithmetic import Book
-from quaestor.ledger.balance_columns import Change, balance_history
+from quaestor.ledger.account_limits import Book
+from quaestor.ledger.cashier import Till
 from quaestor.ledger.charge import Charge
-from quaestor.ledger.charge_transaction import Till
 from quaestor.ledger.definition import plan_problem, planned_epsilon
 from quaestor.ledger.jobs import Keyed
 from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, charge_facts
 from quaestor.ledger.journal.entries import read_entries
 from quaestor.ledger.journal.events import opened_by
 from quaestor.ledger.journal.verification import verify_account
-from quaestor.ledger.odometer import KnownCosts, read_odometer
 from quaestor.ledger.promise import promise_of
 from quaestor.ledger.single_answer import PATIENCE, claim, original
 from quaestor.ledger.standing import (
@@ -34,21 +32,23 @@ from quaestor.ledger.standing import (
 )
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
+from quaestor.ledger.totals.balance_columns import Change, balance_history
+from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.ledger.balance_history import BalanceHistory
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.appender import State
     from quaestor.ledger.journal.entries import Entry
     from quaestor.ledger.journal.verification import Verification
-    from quaestor.ledger.odometer import OdometerReading
     from quaestor.ledger.price import Balance, Price
     from quaestor.ledger.request import Request
     from quaestor.ledger.standing import HolderStanding
     from quaestor.ledger.store.base import Store
+    from quaestor.ledger.totals.balance_history import BalanceHistory
+    from quaestor.ledger.totals.odometer import OdometerReading
 
 __all__ = ["Account", "StoredAnswer"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quaestor.errors import BudgetExceeded
-from quaestor.ledger.totals.amounts import above, below, shown_above, shown_below
+from quaestor.ledger.amounts import above, below, shown_above, shown_below
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.releases import counts_of
 from quaestor.errors import QuaestorError
+from quaestor.ledger.amounts import above, below
 from quaestor.ledger.definition import ANYBODY
-from quaestor.ledger.totals.amounts import above, below
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.ledger.account_arithmetic import Balances, Book
+    from quaestor.ledger.account_limits import Balances, Book
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.charge_counts import ChargeFacts
-    from quaestor.ledger.odometer import OdometerReading
     from quaestor.ledger.price import Balance
+    from quaestor.ledger.totals.odometer import OdometerReading
 
 __all__ = [
     "HolderStanding",

@@ -209,7 +209,7 @@ def _condition(line: dict[str, Any]) -> str:
 
 
 def _line(account: Account, least: HolderStanding) -> dict[str, Any]:
-    from quaestor.ledger.totals.amounts import above
+    from quaestor.ledger.amounts import above
 
     definition, state = account.definition, account.state()
     return {

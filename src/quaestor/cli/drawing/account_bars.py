@@ -118,7 +118,7 @@ def _holder(holder: HolderStanding) -> Sequence[str]:
 
 
 def _meter(line: MeterStanding) -> Sequence[str]:
-    from quaestor.ledger.totals.amounts import shown_above, shown_below
+    from quaestor.ledger.amounts import shown_above, shown_below
 
     balance = line.balance
     if balance.spent is None or balance.remaining is None:

@@ -97,12 +97,12 @@ def _share(share: float | None) -> str:
 
 
 def _up(value: float | None) -> str:
-    from quaestor.ledger.totals.amounts import shown_above
+    from quaestor.ledger.amounts import shown_above
 
     return "-" if value is None else shown_above(Fraction(value))
 
 
 def _down(value: float | None) -> str:
-    from quaestor.ledger.totals.amounts import shown_below
+    from quaestor.ledger.amounts import shown_below
 
     return "-" if value is None else shown_below(Fraction(value))

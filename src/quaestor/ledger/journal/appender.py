@@ -15,18 +15,18 @@ from quaestor.errors import (
 )
 from quaestor.ledger import clock
 from quaestor.ledger import stored_text as texts
+from quaestor.ledger.amounts import totals_from_text, totals_to_text
 from quaestor.ledger.journal.events import Event, releases_from_text, releases_to_text
 from quaestor.ledger.request import Request
 from quaestor.ledger.store import seen_heads as seen
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.driver_errors import unavailable
 from quaestor.ledger.theory import PRICING
-from quaestor.ledger.totals.amounts import totals_from_text, totals_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from quaestor.ledger.account_arithmetic import Balances, Book
+    from quaestor.ledger.account_limits import Balances, Book
     from quaestor.ledger.store.base import Session, Store
     from quaestor.ledger.store.group_commit import Job
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.ledger.account_arithmetic import Book
+    from quaestor.ledger.account_limits import Book
     from quaestor.ledger.journal.appender import State
     from quaestor.ledger.store.base import Session
 

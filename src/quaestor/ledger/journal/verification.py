@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.errors import InvalidParameter, LedgerCorrupted, UnknownAccount
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.account_arithmetic import EVERYBODY, Balances, Book
+from quaestor.ledger.account_limits import EVERYBODY, Balances, Book
 from quaestor.ledger.definition import AccountDefinition, plan_problem
 from quaestor.ledger.journal.appender import State, read_balances
 from quaestor.ledger.journal.chain import Chain

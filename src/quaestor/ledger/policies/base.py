@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from quaestor.accounting.filters.base import Filter
     from quaestor.accounting.membership.facts import Fact
     from quaestor.accounting.releases import Release
+    from quaestor.ledger.amounts import Totals
     from quaestor.ledger.price import Balance, Reading
     from quaestor.ledger.request import Request
-    from quaestor.ledger.totals.amounts import Totals
 
 __all__ = [
     "Limit",

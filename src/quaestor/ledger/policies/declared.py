@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from quaestor.accounting.compose import compose, compose_nonadaptive
 from quaestor.accounting.membership import compose_across
 from quaestor.errors import NotPlanned, TargetOutOfReach
+from quaestor.ledger.amounts import added
 from quaestor.ledger.policies.base import Limit, Policy
 from quaestor.ledger.price import Balance, Reading
 from quaestor.ledger.theory import refuse_misfits, refuse_mixed_directions
-from quaestor.ledger.totals.amounts import added
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from quaestor.accounting.releases import Release
+    from quaestor.ledger.amounts import Totals
     from quaestor.ledger.policies.base import Terms
     from quaestor.ledger.request import Request
-    from quaestor.ledger.totals.amounts import Totals
 
 __all__ = ["Declared", "Slot", "SlotLimit"]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from quaestor.accounting.filters.base import Filter
 from quaestor.errors import InvalidParameter
+from quaestor.ledger.amounts import added, shown_above, shown_below
 from quaestor.ledger.policies.base import Limit, Policy, register, releases_from_dicts
 from quaestor.ledger.price import MANY, Balance, Reading
 from quaestor.ledger.request import checked_releases
@@ -19,16 +20,15 @@ from quaestor.ledger.theory import (
     realised_cost,
     refuse_misfits,
 )
-from quaestor.ledger.totals.amounts import added, shown_above, shown_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from quaestor.accounting.filters.meter import Meter
     from quaestor.accounting.releases import Release
+    from quaestor.ledger.amounts import Totals
     from quaestor.ledger.policies.base import Terms
     from quaestor.ledger.request import Request
-    from quaestor.ledger.totals.amounts import Totals
 
 __all__ = ["FilterLimit", "Open", "check_filter"]
 

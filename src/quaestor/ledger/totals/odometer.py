@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from quaestor.ledger.amounts import ExactSum
 from quaestor.ledger.theory import (
     heaviest,
     misfit,
@@ -14,7 +15,6 @@ from quaestor.ledger.theory import (
     realised_cost,
     with_record_replaced,
 )
-from quaestor.ledger.totals.amounts import ExactSum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.releases import counts_of
 from quaestor.errors import UnknownAnalyst
+from quaestor.ledger.amounts import Totals, added
 from quaestor.ledger.policies.open import FilterLimit
 from quaestor.ledger.price import MANY, Price
 from quaestor.ledger.theory import fitting_version
-from quaestor.ledger.totals.amounts import Totals, added
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,12 +6,12 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from quaestor.ledger.account_arithmetic import EVERYBODY
-from quaestor.ledger.balance_history import BalanceHistory, BalancePoint
+from quaestor.ledger.account_limits import EVERYBODY
 from quaestor.ledger.journal.events import releases_from_text
-from quaestor.ledger.odometer import KnownCosts, PricedLists
 from quaestor.ledger.request import Request
 from quaestor.ledger.theory import heaviest, odometer
+from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint
+from quaestor.ledger.totals.odometer import KnownCosts, PricedLists
 from quaestor.ledger.totals.running_totals import Column
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.filters import Odometer
     from quaestor.accounting.filters.meter import Meter
-    from quaestor.ledger.account_arithmetic import Book
+    from quaestor.ledger.account_limits import Book
     from quaestor.ledger.policies.base import Limit
 
 __all__ = ["Change", "balance_history"]
