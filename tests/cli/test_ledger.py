@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ import typer
 from quaestor import PureDP
 from quaestor.cli.commands.account import account
 from quaestor.cli.commands.ledger import ledger
-from quaestor.cli.drawing.numbers import bar_with_percent as bar
+from quaestor.cli.drawing.numbers import bar, bar_and_percent
 from quaestor.ledger import Ledger
 from tests.cli.running import strict_json
 
@@ -152,7 +151,7 @@ def test_quotas_are_kept_apart_and_the_star_is_for_others(quaestor: Run) -> None
     assert set(used) == {None, "ada", "bob"}
     people = quaestor("account", "show", "trial").out
     assert "everybody" in people
-    assert "100 %" in people
+    assert "  0 %" in people
 
 
 def test_a_plan_file_brings_datasets_and_facts(quaestor: Run, folder: Path) -> None:
@@ -306,12 +305,14 @@ def test_a_closed_account_takes_nothing_and_can_be_read(trial: Run) -> None:
 
 
 def test_the_bar_burns_down_and_is_empty_only_where_nothing_is_left() -> None:
-    assert bar(Fraction(1)) == "█" * 20 + " 100 %"
-    assert bar(Fraction(1, 2)) == "█" * 10 + "░" * 10 + "  50 %"
-    assert bar(Fraction(999, 1000)) == "█" * 19 + "░" + "  99 %"
-    assert bar(Fraction(1, 10_000)) == "█" + "░" * 19 + "   1 %"
-    assert bar(Fraction(0), cells=8) == "░" * 8 + "   0 %"
-    assert bar(Fraction(-1, 2), cells=8) == "░" * 8 + "   0 %"  # a rounding error draws no less
+    assert bar(1.0) == "█" * 20
+    assert bar(0.0, cells=8) == "░" * 8
+    assert bar_and_percent(1.0) == "█" * 20 + " 100 %"
+    assert bar_and_percent(0.5) == "█" * 10 + "░" * 10 + "  50 %"
+    assert bar_and_percent(0.999) == "█" * 19 + "░" + "  99 %"
+    assert bar_and_percent(0.0001) == "█" + "░" * 19 + "   1 %"
+    assert bar_and_percent(0.0, cells=8) == "░" * 8 + "   0 %"
+    assert bar_and_percent(-0.5, cells=8) == "░" * 8 + "   0 %"  # a rounding error draws no less
 
 
 def test_the_burn_down_follows_the_charges(trial: Run) -> None:

@@ -20,7 +20,7 @@ from quaestor.accounting.filters import (
 from quaestor.accounting.releases import ApproxDP, Gaussian, PureDP
 from quaestor.errors import BudgetExceeded, InvalidParameter
 from quaestor.ledger import Dashboard, Ledger, Open, Planned, Share
-from quaestor.ledger.account_arithmetic import Book
+from quaestor.ledger.account_limits import Book
 from quaestor.ledger.request import Request
 from quaestor.ledger.theory import cost, realised_cost
 from tests.ledger.places import definition

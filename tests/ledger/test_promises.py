@@ -19,7 +19,7 @@ from quaestor.accounting.membership.heaviest import untouched
 from quaestor.accounting.releases import BoundedRange, PureDP, SampledWithoutReplacement
 from quaestor.errors import InvalidParameter, NotPlanned, TargetOutOfReach
 from quaestor.ledger import Dashboard, Ledger, Open, Planned, query_digest
-from quaestor.ledger.policies.kinds import policy_from_dict
+from quaestor.ledger.policies.base import policy_from_dict
 from tests.laws.memberships import random_case
 from tests.ledger.places import definition
 from tests.oracles.membership import allowed

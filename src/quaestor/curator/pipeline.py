@@ -15,7 +15,7 @@ from quaestor.curator.questions.description import describe
 from quaestor.curator.would_fit import refusal
 from quaestor.errors import AccountOverdrawn, BudgetExceeded, ChargeSettled, EngineFailed
 from quaestor.ledger import StoredAnswer
-from quaestor.ledger.totals.amounts import below
+from quaestor.ledger.amounts import below
 
 if TYPE_CHECKING:
     from collections.abc import Callable

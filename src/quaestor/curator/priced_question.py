@@ -10,7 +10,7 @@ from quaestor.curator.pricing.offers import Accuracy, offer
 from quaestor.curator.questions.fingerprint import identity_of
 from quaestor.errors import InvalidParameter, RefusedQuery
 from quaestor.ledger import query_digest
-from quaestor.ledger.totals.amounts import above
+from quaestor.ledger.amounts import above
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release

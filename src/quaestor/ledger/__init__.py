@@ -18,16 +18,17 @@ from __future__ import annotations
 from quaestor.ledger.account import Account, StoredAnswer
 from quaestor.ledger.accounts import Ledger
 from quaestor.ledger.backup import backup_ledger, restore_ledger
-from quaestor.ledger.balance_history import BalanceHistory, BalancePoint, thinned
 from quaestor.ledger.charge import Charge
-from quaestor.ledger.definition import AccountDefinition, Quota, Share
+from quaestor.ledger.definition import AccountDefinition, Quota, Share, planned_epsilon
 from quaestor.ledger.journal.entries import Entry
 from quaestor.ledger.journal.verification import Verification
-from quaestor.ledger.odometer import OdometerReading
-from quaestor.ledger.plan_check import planned_epsilon
-from quaestor.ledger.policies.kinds import Dashboard, Open, Planned
+from quaestor.ledger.policies.dashboard import Dashboard
+from quaestor.ledger.policies.open import Open
+from quaestor.ledger.policies.planned import Planned
 from quaestor.ledger.price import Balance, Price, Reading
 from quaestor.ledger.stored_text import query_digest
+from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint, thinned
+from quaestor.ledger.totals.odometer import OdometerReading
 from quaestor.ledger.unsettled import Pending
 
 __all__ = [

@@ -13,37 +13,42 @@ from quaestor.errors import (
     LedgerCorrupted,
 )
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.account_arithmetic import Book
-from quaestor.ledger.balance_columns import Change, balance_history
+from quaestor.ledger.account_limits import Book
+from quaestor.ledger.cashier import Till
 from quaestor.ledger.charge import Charge
-from quaestor.ledger.charge_transaction import Till
+from quaestor.ledger.definition import plan_problem, planned_epsilon
 from quaestor.ledger.jobs import Keyed
-from quaestor.ledger.journal.charge_counts import ChargeCounts
+from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, charge_facts
 from quaestor.ledger.journal.entries import read_entries
 from quaestor.ledger.journal.events import opened_by
 from quaestor.ledger.journal.verification import verify_account
-from quaestor.ledger.odometer import KnownCosts, read_odometer
-from quaestor.ledger.plan_check import plan_problem
-from quaestor.ledger.policies.kinds import Dashboard, Open
 from quaestor.ledger.promise import promise_of
-from quaestor.ledger.request import checked_request
 from quaestor.ledger.single_answer import PATIENCE, claim, original
+from quaestor.ledger.standing import (
+    Standing,
+    holder_standing,
+    holder_standings,
+    shown_datasets,
+)
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
+from quaestor.ledger.totals.balance_columns import Change, balance_history
+from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.ledger.balance_history import BalanceHistory
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.appender import State
     from quaestor.ledger.journal.entries import Entry
     from quaestor.ledger.journal.verification import Verification
-    from quaestor.ledger.odometer import OdometerReading
     from quaestor.ledger.price import Balance, Price
     from quaestor.ledger.request import Request
+    from quaestor.ledger.standing import HolderStanding
     from quaestor.ledger.store.base import Store
+    from quaestor.ledger.totals.balance_history import BalanceHistory
+    from quaestor.ledger.totals.odometer import OdometerReading
 
 __all__ = ["Account", "StoredAnswer"]
 
@@ -69,6 +74,7 @@ class Account:
         self._store, self.definition = store, definition
         self._till = Till(store, Book(definition))
         self._counts, self._costs = ChargeCounts(self._till.book), KnownCosts()
+        self._facts = ChargeFacts()
         self._plan_checked = False
         self._problem: str | None = None
 
@@ -108,7 +114,7 @@ class Account:
         """What is wrong with a plan that an earlier version accepted."""
         if not self._plan_checked:
             self._plan_checked = True
-            if not isinstance(self.definition.policy, Open):
+            if self.definition.policy.checked_again:
                 with self._store.reading() as session:
                     opened = session.row(sql.OPENED, account=self.name)
                 if opened != (opened_by(PRICING),):
@@ -172,9 +178,8 @@ class Account:
     def _request(
         self, releases: Sequence[Release] | Release, *, query_text: str | None, **said: Any
     ) -> Request:
-        request = checked_request(self.definition, releases, query_text=query_text, **said)
-        policy = self.definition.policy
-        if query_text is None and isinstance(policy, Dashboard) and policy.by_digest:
+        request = self.definition.request(releases, query_text=query_text, **said)
+        if query_text is None and self.definition.policy.needs_query_text:
             valid = "given: a dashboard is charged for the query itself, not for its digest"
             raise InvalidParameter("query_text", None, valid)
         return request
@@ -255,7 +260,7 @@ class Account:
         if not isinstance(releases, dict) or not releases:
             raise InvalidParameter("releases", releases, "lists of releases by dataset")
         statement = texts.line("fixed_before", fixed_before).strip()
-        if not statement and not isinstance(self.definition.policy, Open):
+        if not statement and not self.definition.policy.takes_realised:
             raise InvalidParameter(
                 "fixed_before",
                 fixed_before,
@@ -265,9 +270,7 @@ class Account:
             )
         requests = [
             replace(
-                checked_request(
-                    self.definition, listed, dataset=dataset, analyst=analyst, purpose=purpose
-                ),
+                self.definition.request(listed, dataset=dataset, analyst=analyst, purpose=purpose),
                 realised=not statement,
                 statement=statement,
             )
@@ -315,8 +318,7 @@ class Account:
         What fits it may still be refused, if the account's total does not suffice; that is seen
         when it is charged. Without an analyst it is the owner who asks, about the total.
         """
-        request = checked_request(
-            self.definition,
+        request = self.definition.request(
             releases,
             dataset=dataset,
             analyst=analyst,
@@ -335,9 +337,7 @@ class Account:
         """
         datasets = self.definition.datasets
         if dataset is not None:
-            if dataset not in datasets:
-                raise InvalidParameter("dataset", dataset, f"one of {', '.join(datasets)}")
-            datasets = (dataset,)
+            datasets = (self._known_dataset(dataset),)
         if analyst:
             texts.name("analyst", analyst)
         balances = self._till.balances(analyst)
@@ -346,6 +346,49 @@ class Account:
             for each in datasets
             for balance in self._till.book.balances(balances, each, analyst)
         )
+
+    def standing(self, *, dataset: str | None = None) -> Standing:
+        """How the account stands, for its owner: on one dataset, or on those last charged.
+
+        Do not show this to an analyst who has a quota: it tells what others have charged.
+        """
+        definition, state = self.definition, self.state()
+        with self._store.reading() as session:
+            facts = self._facts = charge_facts(session, self.name, self._facts)
+        datasets = shown_datasets(definition, facts)
+        if dataset is not None:
+            datasets = (self._known_dataset(dataset),)
+        book, totals_of = self._till.book, self._till.balances
+        holders = holder_standings(book, totals_of, facts, datasets, closed=bool(state.closed))
+        return Standing(
+            definition=definition,
+            words=self.words(),
+            closed=bool(state.closed),
+            problem=self.problem(),
+            head=state.head,
+            statuses=facts.statuses,
+            datasets=datasets,
+            holders=tuple(holders),
+            odometer=self.odometer(delta=definition.delta),
+            planned=planned_epsilon(definition),
+        )
+
+    def standing_on(self, dataset: str, *, analyst: str = "") -> HolderStanding:
+        """What is left on one dataset: of the account or, for an analyst with a quota, of that."""
+        known, totals = self._known_dataset(dataset), self._till.balances(analyst)
+        return holder_standing(self._till.book, totals, dataset=known, analyst=analyst)
+
+    def least_left(self) -> HolderStanding:
+        """What is left of the account's total on the dataset where that is the least."""
+        book, totals = self._till.book, self._till.balances("")
+        each = (holder_standing(book, totals, dataset=d) for d in self.definition.datasets)
+        return max(each, key=lambda standing: standing.used)
+
+    def _known_dataset(self, dataset: str) -> str:
+        datasets = self.definition.datasets
+        if dataset not in datasets:
+            raise InvalidParameter("dataset", dataset, f"one of {', '.join(datasets)}")
+        return dataset
 
     def odometer(self, *, delta: float) -> OdometerReading:
         """What has been lost so far, whatever the policy, valid at every time.

@@ -15,10 +15,9 @@ from quaestor.ledger import stored_text as texts
 from quaestor.ledger.account import Account
 from quaestor.ledger.definition import AccountDefinition
 from quaestor.ledger.journal.appender import read_state, write_alone
-from quaestor.ledger.journal.events import GENESIS, event_hash, opened_by
+from quaestor.ledger.journal.events import Event, opened_by
 from quaestor.ledger.journal.export import export_events
 from quaestor.ledger.journal.verification import verify_account
-from quaestor.ledger.plan_check import check_new
 from quaestor.ledger.store import seen_heads as seen
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.address import open_store
@@ -87,7 +86,7 @@ class Ledger:
             raise InvalidParameter("definition", definition, "an AccountDefinition")
         if AccountDefinition.from_json(definition.to_json()) != definition:
             raise InvalidParameter("filter", "another one", "one of quaestor.accounting.filters")
-        check_new(definition)
+        definition.policy.check_new(definition)
 
         def work(session: Session) -> str:
             session.lock_accounts()
@@ -189,29 +188,24 @@ def _refuse_overlap(session: Session, definition: AccountDefinition) -> None:
 
 def _open(session: Session, definition: AccountDefinition, *, time: str) -> str:
     """Begin an account's chain; its head."""
-    event: dict[str, Any] = dict.fromkeys(("analyst", "dataset", "query", "answer"), "")
-    event |= {
-        "account": definition.name,
-        "seq": 1,
-        "kind": "opened",
-        "entry": 0,
-        "time": time,
-        "purpose": opened_by(PRICING),
-        "releases": "[]",
-        "detail": definition.to_json(),
-        "previous": GENESIS,
-    }
-    event["hash"] = event_hash(event)
-    session.run(sql.ADD_EVENT, **event)
-    session.run(sql.ADD_ACCOUNT, name=definition.name, definition=event["detail"])
+    event = Event(
+        definition.name,
+        1,
+        "opened",
+        time=time,
+        purpose=opened_by(PRICING),
+        detail=definition.to_json(),
+    ).sealed()
+    session.run(sql.ADD_EVENT, **event._asdict())
+    session.run(sql.ADD_ACCOUNT, name=definition.name, definition=event.detail)
     session.run(
         sql.ADD_STATE,
         account=definition.name,
         events=1,
         entries=0,
         time=time,
-        head=event["hash"],
+        head=event.hash,
         closed=0,
         pricing=PRICING,
     )
-    return str(event["hash"])
+    return event.hash

@@ -11,7 +11,7 @@ from quaestor.ledger.charge_lease import Keeper
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from quaestor.ledger.charge_transaction import Till
+    from quaestor.ledger.cashier import Till
     from quaestor.ledger.jobs import JobState
     from quaestor.ledger.request import Request
 

@@ -10,7 +10,7 @@ from quaestor.errors import LedgerUnavailable, QuaestorError
 from quaestor.ledger import jobs
 
 if TYPE_CHECKING:
-    from quaestor.ledger.charge_transaction import Till
+    from quaestor.ledger.cashier import Till
     from quaestor.ledger.jobs import JobState
 
 __all__ = ["Keeper"]

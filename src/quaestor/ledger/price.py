@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quaestor.errors import BudgetExceeded
-from quaestor.ledger.totals.amounts import above, below, shown_above, shown_below
+from quaestor.ledger.amounts import above, below, shown_above, shown_below
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from quaestor.accounting.releases import Release
 
-__all__ = ["Balance", "Price", "Reading"]
+__all__ = ["MANY", "Balance", "Price", "Reading"]
+
+MANY = 10**15
+"""How many times something fits that uses nothing: as many as a count can be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

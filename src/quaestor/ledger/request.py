@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from quaestor.accounting.releases import Release
 from quaestor.errors import InvalidParameter
-from quaestor.ledger import stored_text as texts
-from quaestor.ledger.fitness import refuse_misfits
-from quaestor.ledger.policies.kinds import checked_releases
 
-if TYPE_CHECKING:
-    from quaestor.accounting.releases import Release
-    from quaestor.ledger.definition import AccountDefinition
-
-__all__ = ["Request", "checked_request"]
+__all__ = ["Request", "checked_releases"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,40 +26,12 @@ class Request:
     """For an imported history: the importer's statement that it was."""
 
 
-def checked_request(  # noqa: PLR0913  # what an entry says
-    definition: AccountDefinition,
-    releases: object,
-    *,
-    dataset: str | None,
-    analyst: str,
-    purpose: str = "",
-    query: str = "",
-    query_text: str | None = None,
-    by_owner: bool = False,
-) -> Request:
-    """The request, or an error that says what is wrong with it.
-
-    Where there are quotas it needs a name, unless it is the owner who asks what would fit. The
-    text of a query stands for its digest.
-    """
-    if query_text is not None:
-        digest = texts.query_digest(query_text)
-        if query not in ("", digest):
-            raise InvalidParameter("query", query, "left out, or the digest of query_text")
-        query = digest
-    if dataset is None and len(definition.datasets) == 1:
-        dataset = definition.datasets[0]
-    if dataset not in definition.datasets:
-        valid = f"one of the account's: {', '.join(definition.datasets)}"
-        raise InvalidParameter("dataset", dataset, valid)
-    if analyst or (definition.shares and not by_owner):
-        texts.name("analyst", analyst)
-    listed = checked_releases("releases", releases)
-    refuse_misfits("releases", listed)
-    return Request(
-        releases=listed,
-        dataset=dataset,
-        analyst=analyst,
-        purpose=texts.line("purpose", purpose),
-        query=texts.line("query", query),
-    )
+def checked_releases(field: str, value: object) -> tuple[Release, ...]:
+    """A list of releases, or a single one, as a tuple; or an error that says what is wrong."""
+    listed = (value,) if isinstance(value, Release) else value
+    if not isinstance(listed, list | tuple) or not listed:
+        raise InvalidParameter(field, value, "a list of at least one release")
+    for release in listed:
+        if not isinstance(release, Release):
+            raise InvalidParameter(field, release, "made of releases, such as PureDP(epsilon=1)")
+    return tuple(listed)

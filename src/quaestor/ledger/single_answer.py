@@ -14,7 +14,7 @@ from quaestor.ledger.store import statements as sql
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quaestor.ledger.charge_transaction import Once, Till
+    from quaestor.ledger.cashier import Once, Till
     from quaestor.ledger.request import Request
 
 __all__ = ["PATIENCE", "claim", "original"]

@@ -1,46 +1,56 @@
-"""How an account stands: what is burnt, what is left on every meter, and what still fits."""
+"""How an account stands: what is left of every budget and meter, and what still fits."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from quaestor.accounting.releases import counts_of
 from quaestor.errors import QuaestorError
+from quaestor.ledger.amounts import above, below
+from quaestor.ledger.definition import ANYBODY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections import Counter
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.ledger import Account, Balance, OdometerReading
+    from quaestor.ledger.account_limits import Balances, Book
+    from quaestor.ledger.definition import AccountDefinition
+    from quaestor.ledger.journal.charge_counts import ChargeFacts
+    from quaestor.ledger.price import Balance
+    from quaestor.ledger.totals.odometer import OdometerReading
 
-__all__ = ["MANY", "Burn", "MeterLine", "Standing", "standing_of", "used_of", "used_on"]
+__all__ = [
+    "HolderStanding",
+    "MeterStanding",
+    "Standing",
+    "holder_standing",
+    "holder_standings",
+    "shown_datasets",
+]
 
-MANY = 10**15
-"""As often as anything can be counted: what costs nothing fits that often."""
-
-_ANYBODY = "*"  # the name of the quota of everybody who has none of their own
 _MOST_DATASETS = 20
 _MOST_KINDS = 3
-_RECENT = 50
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeterLine:
+class MeterStanding:
     """One meter of one dataset, and whether it must hold or is one of several of which one must."""
 
     balance: Balance
     rule: str
+    """``must hold``, ``one of these`` or ``slots``."""
 
     @property
-    def used(self) -> Fraction | None:
-        """The share that is gone; None where the meter is of no use any more."""
+    def left(self) -> Fraction:
+        """The share that is left; 0 where the meter is of no use any more."""
         spent, remaining, limit = self.balance.spent, self.balance.remaining, self.balance.limit
         if spent is None or remaining is None:
-            return None
-        return 1 - remaining / limit if limit else _ZERO
+            return _ZERO
+        return remaining / limit if limit else _ONE
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -48,18 +58,32 @@ class MeterLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Burn:
-    """What is gone of a dataset's budget: everybody's, or one analyst's; and what still fits."""
+class HolderStanding:
+    """What is left of a budget on one dataset: the account's or, of one analyst, the quota's."""
 
+    account: str
     dataset: str
     analyst: str | None
     used: Fraction
-    fits: tuple[tuple[str, int], ...]
+    """The share that is gone; more than 1 where too much was charged."""
+    meter: str
+    """The meter that says so: of those that must hold the emptiest, of the others the fullest."""
+    meters: tuple[MeterStanding, ...]
+    fits: tuple[tuple[str, int], ...] = ()
+    """How many more of some releases would fit."""
+
+    @property
+    def left(self) -> float:
+        """The share that is left, from 0 to 1, rounded down."""
+        return below(min(max(1 - self.used, _ZERO), _ONE))
+
+    @property
+    def holder(self) -> str:
+        """Whose budget it is, in words."""
+        return f"account {self.account}" if self.analyst is None else f"{self.analyst}'s quota"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        from quaestor.ledger.totals.amounts import above
-
         fits = [{"release": release, "left": left} for release, left in self.fits]
         return {
             "dataset": self.dataset,
@@ -71,156 +95,140 @@ class Burn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Everything that ``account show`` says about an account."""
+    """Everything that an owner asks of an account: see :meth:`Account.standing`."""
 
-    account: Account
+    definition: AccountDefinition
+    words: str
     closed: bool
     problem: str | None
+    """Why it takes no further charges though it is not closed."""
     head: str
     statuses: Counter[str]
+    """How many entries are released, reserved and void."""
     datasets: tuple[str, ...]
-    burns: tuple[Burn, ...]
-    meters: tuple[MeterLine, ...]
+    """Those that are shown: where there are many, the ones that were charged last."""
+    holders: tuple[HolderStanding, ...]
     odometer: OdometerReading
     planned: float | None
+    """The epsilon of all that is declared; None where nothing is."""
+
+    @property
+    def meters(self) -> tuple[MeterStanding, ...]:
+        """The meters of all holders."""
+        return tuple(meter for holder in self.holders for meter in holder.meters)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {
-            "account": self.account.name,
+            "account": self.definition.name,
             "status": "closed" if self.closed else "open",
             "problem": self.problem,
-            "definition": self.account.definition.to_dict(),
-            "words": self.account.words(),
+            "definition": self.definition.to_dict(),
+            "words": self.words,
             "planned_epsilon": self.planned,
-            "standing": [burn.to_dict() for burn in self.burns],
-            "meters": [line.to_dict() for line in self.meters],
+            "standing": [holder.to_dict() for holder in self.holders],
+            "meters": [meter.to_dict() for meter in self.meters],
             "odometer": {"epsilon": self.odometer.epsilon, "delta": self.odometer.delta},
             "entries": {name: self.statuses[name] for name in ("released", "reserved", "void")},
             "head": self.head,
         }
 
 
-def standing_of(account: Account, *, dataset: str | None = None) -> Standing:
-    """Read all of it; of one dataset, of all, or of those last charged where there are many."""
-    from quaestor.ledger import planned_epsilon
+def shown_datasets(definition: AccountDefinition, facts: ChargeFacts) -> tuple[str, ...]:
+    """All datasets or, where there are many, those that were charged last."""
+    listed = definition.datasets
+    if len(listed) <= _MOST_DATASETS:
+        return listed
+    return facts.datasets[::-1][:_MOST_DATASETS] or listed[:_MOST_DATASETS]
 
-    definition, state = account.definition, account.state()
-    past = _past(account)
-    datasets = (dataset,) if dataset is not None else definition.datasets
-    if len(datasets) > _MOST_DATASETS:
-        datasets = tuple(reversed(past.datasets))[:_MOST_DATASETS] or datasets[:_MOST_DATASETS]
-    kinds = () if state.closed else _kinds(account, past.recent)
-    burns: list[Burn] = []
-    meters: list[MeterLine] = []
-    for each in datasets:
-        for analyst in (None, *past.analysts):
-            lines = _lines(account, each, analyst)
-            meters += lines
-            if lines:
-                fits = _fits(account, kinds, each, analyst)
-                used = used_on(lines)
-                burns.append(Burn(dataset=each, analyst=analyst, used=used, fits=fits))
-    return Standing(
-        account=account,
-        closed=bool(state.closed),
-        problem=account.problem(),
-        head=state.head,
-        statuses=past.statuses,
-        datasets=datasets,
-        burns=tuple(burns),
-        meters=tuple(meters),
-        odometer=account.odometer(delta=definition.delta),
-        planned=planned_epsilon(definition),
+
+def holder_standing(
+    book: Book, totals: Balances, *, dataset: str, analyst: str = ""
+) -> HolderStanding:
+    """The account's own standing or, for an analyst who has a quota, that of the quota alone."""
+    holder = book.shown_to(analyst)
+    chosen = book.limit(holder).filter
+    balances = book.balances(totals, dataset, analyst)
+    must = len(balances) if chosen is None else len(chosen.every)
+    rules = ("slots", "slots") if chosen is None else ("must hold", "one of these")
+    meters = tuple(
+        MeterStanding(balance=balance, rule=rules[place >= must])
+        for place, balance in enumerate(balances)
+    )
+    used, meter = _slots_used(meters) if chosen is None else _used(meters[:must], meters[must:])
+    return HolderStanding(
+        account=book.definition.name,
+        dataset=dataset,
+        analyst=analyst if book.definition.shares and analyst else None,
+        used=used,
+        meter=meter,
+        meters=meters,
     )
 
 
-class _Past(NamedTuple):
-    """What entries say: how many there are of each kind, of which datasets, and by whom."""
-
-    statuses: Counter[str]
-    datasets: tuple[str, ...]
-    analysts: tuple[str, ...]
-    recent: tuple[tuple[Release, ...], ...]
+def _slots_used(slots: Sequence[MeterStanding]) -> tuple[Fraction, str]:
+    taken = sum((slot.balance.spent or _ZERO for slot in slots), _ZERO)
+    declared = sum((slot.balance.limit for slot in slots), _ZERO)
+    return (taken / declared if declared else _ZERO), "the plan"
 
 
-def _past(account: Account) -> _Past:
-    statuses: Counter[str] = Counter()
-    datasets: dict[str, None] = {}
-    quotas = account.definition.shares
-    analysts: dict[str, None] = dict.fromkeys(quota.analyst for quota in quotas)
-    recent: deque[tuple[Release, ...]] = deque(maxlen=_RECENT)
-    for entry in account.entries():
-        statuses[entry.status] += 1
-        datasets.pop(entry.dataset, None)  # the one charged last comes last
-        datasets[entry.dataset] = None
-        if quotas:
-            analysts.setdefault(entry.analyst)
-        recent.append(entry.releases)
-    analysts.pop(_ANYBODY, None)
-    return _Past(statuses, tuple(datasets), tuple(analysts), tuple(recent))
+def _used(must: Sequence[MeterStanding], some: Sequence[MeterStanding]) -> tuple[Fraction, str]:
+    """What is gone: of the emptiest that must hold, or of the fullest of the others."""
+    shares = [(each.left, each.balance.meter) for each in must if each.balance.limit]
+    if some:
+        shares.append(max((each.left, each.balance.meter) for each in some))
+    left, meter = min(shares, default=(_ONE, "nothing"))
+    return 1 - left, meter
 
 
-def used_of(account: Account) -> Fraction:
-    """The share that is gone of everybody's budget, on the dataset where it is the largest."""
-    shares = (used_on(_lines(account, each, None)) for each in account.definition.datasets)
-    return max(shares, default=_ZERO)
+def holder_standings(
+    book: Book,
+    totals_of: Callable[[str], Balances],
+    facts: ChargeFacts,
+    datasets: Iterable[str],
+    *,
+    closed: bool,
+) -> Iterator[HolderStanding]:
+    """Everybody's standing on these datasets, with what still fits; for the owner, who sees all."""
+    definition = book.definition
+    quotas = [quota.analyst for quota in definition.shares]
+    analysts = dict.fromkeys([*quotas, *facts.analysts]) if quotas else {}
+    analysts.pop(ANYBODY, None)
+    kinds = () if closed else _kinds(book, facts)
+    totals = {analyst: totals_of(analyst) for analyst in ("", *analysts)}
+    for dataset in datasets:
+        for analyst in ("", *analysts):
+            found = holder_standing(book, totals[analyst], dataset=dataset, analyst=analyst)
+            if found.meters:
+                # what fits depends on who asks, where there are quotas
+                asked = () if quotas and not analyst else kinds
+                yield replace(found, fits=tuple(_fits(book, totals, asked, dataset, analyst)))
 
 
-def used_on(lines: Sequence[MeterLine]) -> Fraction:
-    """The share that is gone: of the fullest that must hold, and of the best of the others."""
-    slots = [line.balance for line in lines if line.rule == "slots"]
-    if slots:
-        taken = sum((slot.spent or _ZERO for slot in slots), _ZERO)
-        return taken / sum(slot.limit for slot in slots)
-    must = [_ONE if line.used is None else line.used for line in lines if line.rule == "must hold"]
-    one_of = [line for line in lines if line.rule == "one of these"]
-    if one_of:
-        must.append(min((line.used for line in one_of if line.used is not None), default=_ONE))
-    return max(must, default=_ZERO)
-
-
-def _lines(account: Account, dataset: str, analyst: str | None) -> list[MeterLine]:
-    from quaestor.ledger import Open
-
-    policy = account.definition.policy
-    quota = None if analyst is None else account.definition.quota(analyst)
-    chosen = quota.filter if quota else policy.filter if isinstance(policy, Open) else None
-    balances = account.remaining(dataset=dataset, analyst=analyst or "")
-    if chosen is None:
-        return [MeterLine(balance=balance, rule="slots") for balance in balances]
-    count = len(chosen.every)
-    return [
-        MeterLine(balance=balance, rule="must hold" if place < count else "one of these")
-        for place, balance in enumerate(balances)
-    ]
-
-
-def _kinds(account: Account, recent: Sequence[tuple[Release, ...]]) -> tuple[Release, ...]:
+def _kinds(book: Book, facts: ChargeFacts) -> tuple[Release, ...]:
     """What people will want to ask next: what was expected, or else what was charged last."""
-    from quaestor.ledger import Open
-    from quaestor.ledger.policies.kinds import counted
-
-    policy = account.definition.policy
-    if not isinstance(policy, Open):
+    policy = book.definition.policy
+    if not policy.chosen_freely:
         return ()
-    kinds = list(counted(policy.expected))
-    for releases in reversed(recent):
-        kinds += [kind for kind in counted(releases) if kind not in kinds]
+    kinds = list(counts_of(policy.expected_releases()))
+    for releases in facts.recent():
+        kinds += [kind for kind in counts_of(releases) if kind not in kinds]
     return tuple(kinds[:_MOST_KINDS])
 
 
 def _fits(
-    account: Account, kinds: Sequence[Release], dataset: str, analyst: str | None
-) -> tuple[tuple[str, int], ...]:
-    if account.definition.shares and analyst is None:
-        return ()  # what fits depends on who asks
-    found = []
+    book: Book, totals: dict[str, Balances], kinds: Iterable[Release], dataset: str, analyst: str
+) -> Iterator[tuple[str, int]]:
     for kind in kinds:
         try:
-            # for the owner, who may see both: of an analyst's quota, and of the total
-            prices = [account.price(kind, dataset=dataset, analyst=a) for a in {"", analyst or ""}]
+            # of an analyst's quota, and of the total
+            left = min(_left(book, totals[a], kind, dataset, a) for a in {"", analyst})
         except QuaestorError:
             continue  # a kind that this account can say nothing about
-        found.append((str(kind), min(price.left for price in prices)))
-    return tuple(found)
+        yield str(kind), left
+
+
+def _left(book: Book, totals: Balances, kind: Release, dataset: str, analyst: str) -> int:
+    request = book.definition.request(kind, dataset=dataset, analyst=analyst, by_owner=not analyst)
+    book.check(request)
+    return book.price(totals, request).left

@@ -53,10 +53,8 @@ def show(
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """How an account stands: what is burnt, what is left, and what still fits."""
-    from quaestor.ledger.standing import standing_of
-
     with opened(ledger) as book:
-        standing = standing_of(book.account(name), dataset=dataset)
+        standing = book.account(name).standing(dataset=dataset)
         if json:
             print_json(standing.to_dict())
             return
@@ -166,10 +164,7 @@ def close(name: AccountName, ledger: LedgerPlace = HERE, json: Json = False) -> 
 
 def _asked(account: Account, query: str) -> dict[str, str]:
     """How a query is presented: a dashboard of digests wants its text, others take any name."""
-    from quaestor.ledger import Dashboard
-
-    policy = account.definition.policy
-    if isinstance(policy, Dashboard) and policy.by_digest:
+    if account.definition.policy.needs_query_text:
         return {"query_text": query_text(query)}
     return {"query": query}
 

@@ -118,9 +118,7 @@ def _open_planned(name: str, catalog: Path | None, *, given: str | None, json: b
 
 
 def _print_opened(account: Account, *, json: bool) -> None:
-    from quaestor.ledger.standing import standing_of
-
-    standing = standing_of(account)
+    standing = account.standing()
     if json:
         print_json(standing.to_dict())
         return

@@ -188,10 +188,9 @@ def _show(
     answer: Answer, curator: Curator, *, form: AnswerForm, out: Path | None, analyst: str
 ) -> None:
     from quaestor.cli.drawing.answers import print_answer
-    from quaestor.curator.standing import standings
 
     account = curator.account(str(answer.account))
-    standing = standings(account, dataset=answer.dataset, analyst=analyst)
+    standing = account.standing_on(answer.dataset, analyst=analyst)
     if form is AnswerForm.table and out is None:
         print_answer(answer, standing)
     elif form is AnswerForm.json and out is None:

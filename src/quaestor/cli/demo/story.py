@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quaestor.cli.demo.liver import ACCOUNT, QUESTIONS, TOO_MUCH, write_tables
-from quaestor.cli.drawing.answers import BAR_CELLS, print_standings
+from quaestor.cli.drawing.answers import BAR_CELLS, print_standing_on
 from quaestor.cli.drawing.numbers import bar, print_table, say
 from quaestor.errors import BudgetExceeded, InvalidParameter
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from quaestor.cli.demo.liver import DemoQuestion
     from quaestor.curator.answers.answer import Answer, AnswerColumn
     from quaestor.curator.session import Curator
+    from quaestor.ledger.standing import HolderStanding
 
 __all__ = ["fresh_folder", "story"]
 
@@ -57,17 +58,15 @@ def story(folder: Path, *, aloud: bool) -> dict[str, Any]:
         checked = curator.ledger.verify()
         if aloud:
             _burn_down(told)
-            print_standings(_standings(curator))
+            print_standing_on(_standing(curator))
             entries = sum(1 for _ in curator.account(ACCOUNT).entries())
             say(f"The ledger holds together: {entries} entries, head {checked[0].head[:16]}...")
             say(f"Ask on:  quaestor query --catalog {folder / 'quaestor.toml'} ...", plain=True)
     return {"folder": str(folder), "rows": rows, "answers": told, "refused": refused}
 
 
-def _standings(curator: Curator) -> Any:
-    from quaestor.curator.standing import standings
-
-    return standings(curator.account(ACCOUNT), dataset="liver")
+def _standing(curator: Curator) -> HolderStanding:
+    return curator.account(ACCOUNT).standing_on("liver")
 
 
 def _budget(asked: DemoQuestion) -> dict[str, Any]:
@@ -82,7 +81,7 @@ def _ask(curator: Curator, asked: DemoQuestion, folder: Path, *, aloud: bool) ->
     seen = curator.preview(asked.sql, **_budget(asked))
     answer = curator.ask(asked.sql, purpose=asked.title, **_budget(asked))
     compared = list(_compared(answer, _truth(asked, folder)))
-    left = min(standing.left for standing in _standings(curator))
+    left = _standing(curator).left
     if aloud:
         price = ", ".join(f"{name} {value:g}" for name, value in asked.budget.items())
         say(f"[bold]{asked.title}[/bold] ({price})")

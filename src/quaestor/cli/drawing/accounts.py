@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from quaestor.accounting.numerics.digits import rounded_up
 from quaestor.accounting.releases import counts_of
-from quaestor.cli.drawing.numbers import bar_with_percent, print_words, say
+from quaestor.cli.drawing.numbers import bar_and_percent, print_words, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.curator.reports.account_summary import AccountSummary
     from quaestor.ledger import Price
-    from quaestor.ledger.standing import Burn, MeterLine, Standing
+    from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
 
 __all__ = [
     "count_in_words",
@@ -35,7 +35,7 @@ __all__ = [
 
 def count_in_words(left: int) -> str:
     """How many of something fit."""
-    from quaestor.ledger.standing import MANY
+    from quaestor.ledger.price import MANY
 
     return "any number" if left >= MANY else str(left)
 
@@ -68,7 +68,7 @@ def of_quota(priced: Price) -> str:
 
 def print_promise(standing: Standing) -> None:
     """The account: what it is, and what it promises, in words."""
-    definition = standing.account.definition
+    definition = standing.definition
     state = ", closed" if standing.closed else ""
     target = f"epsilon {definition.epsilon!r}, delta {definition.delta!r}"
     say(f"account {definition.name}: {definition.policy.kind}, {target}{state}", plain=True)
@@ -76,17 +76,17 @@ def print_promise(standing: Standing) -> None:
     if standing.problem is not None:
         plain.print(f"It takes no further charges: {standing.problem}.", markup=False)
         plain.print("It was opened with this promise:", markup=False)
-    plain.print(standing.account.words(), markup=False)
+    plain.print(standing.words, markup=False)
     if standing.planned is not None:
         say(f"all that is declared loses epsilon {rounded_up(standing.planned)}")
 
 
 def print_what_fits(standing: Standing) -> None:
     """How many more of what is expected, or of what was charged last, would fit."""
-    for burn in standing.burns:
-        whose = "" if burn.analyst is None else f" for {burn.analyst}"
-        where = f" on {burn.dataset}{whose}" if len(standing.burns) > 1 else ""
-        for release, left in burn.fits:
+    for holder in standing.holders:
+        whose = "" if holder.analyst is None else f" for {holder.analyst}"
+        where = f" on {holder.dataset}{whose}" if len(standing.holders) > 1 else ""
+        for release, left in holder.fits:
             say(f"still fits{where}: {left_in_words(release, left)}", plain=True)
 
 
@@ -99,7 +99,7 @@ def print_accounts(accounts: Iterable[AccountSummary]) -> None:
             repr(each.definition.epsilon),
             repr(each.definition.delta),
             _some(each.definition.datasets),
-            bar_with_percent(1 - each.used, cells=8),
+            bar_and_percent(each.least.left, cells=8),
             str(each.entries),
         ]
         for each in accounts
@@ -120,11 +120,11 @@ def _some(names: Sequence[str], most: int = 3) -> str:
 
 def print_standing(standing: Standing) -> None:
     """The account, its burn-down, its meters and its odometer."""
-    definition = standing.account.definition
+    definition = standing.definition
     print_promise(standing)
     shared = bool(definition.shares)
-    burns, meters = map(_burn, standing.burns), map(_meter, standing.meters)
-    _print_cells("Burn-down", ["dataset", "#left"], burns, shared=shared)
+    holders, meters = map(_holder, standing.holders), map(_meter, standing.meters)
+    _print_cells("Burn-down", ["dataset", "#left"], holders, shared=shared)
     _print_cells("Meters", ["dataset", "meter", "rule", "#used", "#left"], meters, shared=shared)
     print_what_fits(standing)
     more = len(definition.datasets) - len(standing.datasets)
@@ -148,12 +148,12 @@ def _print_cells(
     print_words(shown, kept, title=title)
 
 
-def _burn(burn: Burn) -> Sequence[str]:
-    return burn.dataset, _whose(burn.analyst), bar_with_percent(1 - burn.used)
+def _holder(holder: HolderStanding) -> Sequence[str]:
+    return holder.dataset, _whose(holder.analyst), bar_and_percent(holder.left)
 
 
-def _meter(line: MeterLine) -> Sequence[str]:
-    from quaestor.ledger.totals.amounts import shown_above, shown_below
+def _meter(line: MeterStanding) -> Sequence[str]:
+    from quaestor.ledger.amounts import shown_above, shown_below
 
     balance = line.balance
     if balance.spent is None or balance.remaining is None:

@@ -1,17 +1,15 @@
-"""An account in one line of a list: what it is, and how much of it is used."""
+"""An account in one line of a list: what it is, and how it stands where least is left."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quaestor.ledger.standing import used_of
-from quaestor.ledger.totals.amounts import above
+from quaestor.ledger.amounts import above
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from quaestor.ledger import Account, AccountDefinition
+    from quaestor.ledger.standing import HolderStanding
 
 __all__ = ["AccountSummary", "summary_of"]
 
@@ -23,7 +21,7 @@ class AccountSummary:
     definition: AccountDefinition
     closed: bool
     problem: str | None
-    used: Fraction
+    least: HolderStanding
     entries: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -37,7 +35,7 @@ class AccountSummary:
             "epsilon": definition.epsilon,
             "delta": definition.delta,
             "datasets": list(definition.datasets),
-            "used": above(self.used),
+            "used": above(self.least.used),
             "entries": self.entries,
         }
 
@@ -49,6 +47,6 @@ def summary_of(account: Account) -> AccountSummary:
         definition=account.definition,
         closed=bool(state.closed),
         problem=account.problem(),
-        used=used_of(account),
+        least=account.least_left(),
         entries=state.entries,
     )

@@ -15,19 +15,18 @@ from quaestor.errors import (
 )
 from quaestor.ledger import clock
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.journal.events import event_hash, releases_from_text, releases_to_text
-from quaestor.ledger.policies.kinds import Dashboard
+from quaestor.ledger.amounts import totals_from_text, totals_to_text
+from quaestor.ledger.journal.events import Event, releases_from_text, releases_to_text
 from quaestor.ledger.request import Request
 from quaestor.ledger.store import seen_heads as seen
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.driver_errors import unavailable
 from quaestor.ledger.theory import PRICING
-from quaestor.ledger.totals.amounts import totals_from_text, totals_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from quaestor.ledger.account_arithmetic import Balances, Book
+    from quaestor.ledger.account_limits import Balances, Book
     from quaestor.ledger.store.base import Session, Store
     from quaestor.ledger.store.group_commit import Job
 
@@ -132,30 +131,22 @@ class Journal:
 
     def append(self, kind: str, *, entry: int = 0, **columns: str) -> None:
         """Add one event to the end of the chain."""
-        event: dict[str, Any] = {
-            "account": self._account,
-            "seq": self.state.events + 1,
-            "kind": kind,
-            "entry": entry,
-            "time": self.time,
-            "analyst": "",
-            "dataset": "",
-            "purpose": "",
-            "query": "",
-            "releases": "[]",
-            "detail": "",
-            "answer": "",
-            "previous": self.state.head,
+        event = Event(
+            self._account,
+            self.state.events + 1,
+            kind,
+            entry,
+            self.time,
+            previous=self.state.head,
             **columns,
-        }
-        event["hash"] = event_hash(event)
-        self.session.run(sql.ADD_EVENT, **event)
+        ).sealed()
+        self.session.run(sql.ADD_EVENT, **event._asdict())
         self.state = replace(
             self.state,
-            events=event["seq"],
+            events=event.seq,
             entries=max(self.state.entries, entry),
             time=self.time,
-            head=event["hash"],
+            head=event.hash,
         )
 
     def charge(self, kind: str, request: Request) -> int:
@@ -326,7 +317,7 @@ def read_balances(rows: Iterable[tuple[Any, ...]], *, account: str) -> Balances:
 def history(session: Session, book: Book) -> Iterator[tuple[Request, int]]:
     """What was charged and not given back, each different charge once, with how often."""
     account = book.definition.name
-    each = int(isinstance(book.definition.policy, Dashboard))
+    each = int(book.definition.policy.by_query)
     for dataset, analyst, query, releases, realised, count in session.rows(
         sql.HISTORY, account=account, each=each
     ):

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.errors import InvalidParameter, LedgerCorrupted, UnknownAccount
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.account_arithmetic import EVERYBODY, Balances, Book
-from quaestor.ledger.definition import AccountDefinition
+from quaestor.ledger.account_limits import EVERYBODY, Balances, Book
+from quaestor.ledger.definition import AccountDefinition, plan_problem
 from quaestor.ledger.journal.appender import State, read_balances
 from quaestor.ledger.journal.chain import Chain
-from quaestor.ledger.journal.events import COLUMNS, opened_by, releases_from_text
-from quaestor.ledger.plan_check import plan_problem
-from quaestor.ledger.policies.kinds import Dashboard
+from quaestor.ledger.journal.events import Event, opened_by, releases_from_text
 from quaestor.ledger.request import Request
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
@@ -84,7 +82,7 @@ def _chain(session: Session, account: str) -> Chain:
     while True:
         rows = session.rows(sql.EVENTS, account=account, after=after, page=_PAGE)
         for row in rows:
-            chain.add(dict(zip(COLUMNS, row, strict=True)))
+            chain.add(Event(*row))
         if len(rows) < _PAGE:
             return chain
         after = chain.events
@@ -117,7 +115,7 @@ def _definition(text: str, account: str) -> AccountDefinition:
 def _priced(book: Book, chain: Chain) -> Balances:
     """What the entries add up to by today's prices."""
     history: Counter[tuple[str, str, str, str, bool]] = Counter()
-    by_query = isinstance(book.definition.policy, Dashboard)
+    by_query = book.definition.policy.by_query
     kept = +chain.charged  # without what was given back: on some meters it has no cost to cancel
     for (dataset, analyst, query, releases, realised), count in kept.items():
         history[dataset, analyst, query if by_query else "", releases, realised] += count

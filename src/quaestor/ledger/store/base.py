@@ -141,7 +141,7 @@ class Store(ABC):
         self._writers: dict[str, Writer] = {}
         self.identity = Identity("", "ledger")
         self.totals: dict[str, Any] = {}
-        """What was last known of each account's totals (``ledger.charge_transaction`` reads it)."""
+        """What was last known of each account's totals (``ledger.cashier`` reads it)."""
 
     @abstractmethod
     def engine(self, *, writing: bool) -> Engine:

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.releases import Repeated
-from quaestor.ledger.fitness import misfit
-from quaestor.ledger.theory import heaviest, odometer, realised_cost, with_record_replaced
-from quaestor.ledger.totals.amounts import ExactSum
+from quaestor.ledger.amounts import ExactSum
+from quaestor.ledger.theory import (
+    heaviest,
+    misfit,
+    odometer,
+    realised_cost,
+    with_record_replaced,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -159,10 +163,7 @@ class PricedLists:
 
 
 def _singles(releases: Iterable[Release]) -> tuple[tuple[Release, int], ...]:
-    return tuple(
-        (release.release, release.count) if isinstance(release, Repeated) else (release, 1)
-        for release in releases
-    )
+    return tuple(release.counted() for release in releases)
 
 
 def _together(

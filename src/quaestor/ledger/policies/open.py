@@ -1,33 +1,123 @@
-"""A filter as a limit: over all charges of an account, or over those of one analyst."""
+"""The policy ``open``: anything may be asked until a filter, fixed in advance, says stop."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from quaestor.ledger.limits import Limit
-from quaestor.ledger.price import Balance, Reading
-from quaestor.ledger.theory import cost, heaviest, realised_cost
-from quaestor.ledger.totals.amounts import added, shown_above, shown_below
+from quaestor.accounting.filters.base import Filter
+from quaestor.errors import InvalidParameter
+from quaestor.ledger.amounts import added, shown_above, shown_below
+from quaestor.ledger.policies.base import Limit, Policy, register, releases_from_dicts
+from quaestor.ledger.price import MANY, Balance, Reading
+from quaestor.ledger.request import checked_releases
+from quaestor.ledger.theory import (
+    best_filter,
+    cost,
+    filter_from_dict,
+    heaviest,
+    realised_cost,
+    refuse_misfits,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from quaestor.accounting.filters.base import Filter
     from quaestor.accounting.filters.meter import Meter
     from quaestor.accounting.releases import Release
-    from quaestor.ledger.definition import AccountDefinition
+    from quaestor.ledger.amounts import Totals
+    from quaestor.ledger.policies.base import Terms
     from quaestor.ledger.request import Request
-    from quaestor.ledger.totals.amounts import Totals
 
-__all__ = ["MANY", "FilterLimit"]
-
-MANY = 10**15
-"""How many times something fits that uses nothing: as many as a count can be."""
+__all__ = ["FilterLimit", "Open", "check_filter"]
 
 _MOST_KNOWN = 4096
 _ZERO = Fraction(0)
 _NOTHING: Totals = {}
+
+
+@register
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open(Policy):
+    """Analysts choose everything as they go; a filter, fixed in advance, says when to stop.
+
+    Without a ``filter`` the account takes the one that lets the most of ``expected`` through.
+    """
+
+    kind: ClassVar[str] = "open"
+    chosen_freely: ClassVar[bool] = True
+    takes_realised: ClassVar[bool] = True
+    checked_again: ClassVar[bool] = False  # totals are priced again, and the filter holds of them
+    filter: Filter | None = None
+    expected: tuple[Release, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Check that they are what they should be."""
+        if self.filter is not None and not isinstance(self.filter, Filter):
+            raise InvalidParameter("filter", self.filter, "a filter of quaestor.accounting.filters")
+        if self.expected:
+            object.__setattr__(self, "expected", checked_releases("expected", self.expected))
+        else:
+            object.__setattr__(self, "expected", ())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The policy as plain JSON values."""
+        return {
+            "kind": self.kind,
+            "filter": None if self.filter is None else self.filter.to_dict(),
+            "expected": [release.to_dict() for release in self.expected],
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> Open:
+        """Read back what :meth:`to_dict` wrote."""
+        chosen = described["filter"]
+        return cls(
+            filter=None if chosen is None else filter_from_dict(chosen),
+            expected=releases_from_dicts(described["expected"]),
+        )
+
+    def expected_releases(self) -> tuple[Release, ...]:
+        """What was said to be expected."""
+        return self.expected
+
+    def completed(self, terms: Terms) -> Open:
+        """With a filter that keeps the target, by what is expected."""
+        check_filter(self.filter, epsilon=terms.epsilon, delta=terms.delta)
+        if self.filter is not None:
+            return self
+        chosen = best_filter(epsilon=terms.epsilon, delta=terms.delta, expected=self.expected)
+        return replace(self, filter=chosen)
+
+    def limit(self, terms: Terms) -> Limit:
+        """The filter, over all charges of the account."""
+        if self.filter is None:
+            raise ValueError(self)  # a definition chooses one
+        return FilterLimit(terms, self.filter)
+
+    def check_new(self, terms: Terms) -> None:
+        """Refuse to expect what no account can speak about; the filter keeps the target itself."""
+        del terms
+        refuse_misfits("expected", self.expected)
+
+    def words(self) -> Iterator[str]:
+        """What the filter says, and who fixed it."""
+        if self.filter is not None:
+            _, rest = self.filter.words().split(". ", 1)  # the filter knows no neighbours
+            freely = rest.replace("They may choose", "Analysts may choose", 1)
+            yield freely.removesuffix(" All of this was fixed before the first answer.")
+        yield (
+            "These limits were fixed by whoever opened the account, when it was opened and before "
+            "its first answer."
+        )
+
+
+def check_filter(chosen: Filter | None, *, epsilon: float, delta: float) -> None:
+    """See that a filter, if one is given, keeps a target."""
+    if chosen is not None and (chosen.epsilon > epsilon or chosen.delta > delta):
+        shown = f"({chosen.epsilon:g}, {chosen.delta:g})"
+        raise InvalidParameter("filter", shown, f"within the target ({epsilon:g}, {delta:g})")
 
 
 class FilterLimit(Limit):
@@ -38,26 +128,25 @@ class FilterLimit(Limit):
     the facts allow two worlds to differ in, and the filter's theorem holds for each such pair.
     """
 
-    __slots__ = ("_alone", "_costs", "_definition", "_meters", "analyst", "filter")
+    __slots__ = ("_alone", "_costs", "_meters", "_terms", "analyst", "filter")
+    filter: Filter
 
-    def __init__(
-        self, definition: AccountDefinition, chosen: Filter, *, analyst: str | None = None
-    ) -> None:
+    def __init__(self, terms: Terms, chosen: Filter, *, analyst: str | None = None) -> None:
         """Keep the filter, and whose it is."""
-        self._definition, self.filter, self.analyst = definition, chosen, analyst
+        self._terms, self.filter, self.analyst = terms, chosen, analyst
         listed = chosen.every + chosen.some
         self._meters: tuple[tuple[str, Meter], ...] = tuple(
             (f"{place}:{meter.key}", meter) for place, meter in enumerate(listed)
         )
         self._costs: dict[tuple[tuple[Release, ...], bool], Totals] = {}
-        self._alone = len(definition.datasets) == 1 and definition.membership is None
+        self._alone = len(terms.datasets) == 1 and terms.membership is None
 
     def costs(self, request: Request) -> Totals:
         """The cost of the releases on every meter; what was asked before is remembered."""
         asked = request.releases, request.realised
         known = self._costs.get(asked)
         if known is None:
-            neighbours = self._definition.neighbours
+            neighbours = self._terms.neighbours
             priced = realised_cost if request.realised else cost
             known = {
                 key: priced(meter, request.releases, neighbours=neighbours)
@@ -97,7 +186,7 @@ class FilterLimit(Limit):
         return "; ".join(over)
 
     def _totals(self, spent: Mapping[str, Totals]) -> dict[Meter, Fraction | None]:
-        first = self._definition.datasets[0]
+        first = self._terms.datasets[0]
         return {meter: self._total(spent, key, first, _ZERO) for key, meter in self._meters}
 
     def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[Reading, ...]:
@@ -157,7 +246,7 @@ class FilterLimit(Limit):
             before = spent.get(dataset, _NOTHING).get(key, _ZERO)
             return None if before is None else before + extra
         weights = {}
-        for name in self._definition.datasets:
+        for name in self._terms.datasets:
             total = spent.get(name, _NOTHING).get(key, _ZERO)
             if total is None:
                 return None
@@ -165,8 +254,8 @@ class FilterLimit(Limit):
         weights[dataset] += extra
         return heaviest(
             weights,
-            membership=self._definition.membership,
-            neighbours=self._definition.neighbours,
+            membership=self._terms.membership,
+            neighbours=self._terms.neighbours,
         )
 
     def _remaining(

@@ -6,21 +6,19 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from quaestor.accounting.releases import counts_of
 from quaestor.errors import UnknownAnalyst
-from quaestor.ledger.filter_limit import MANY, FilterLimit
-from quaestor.ledger.policies.kinds import Dashboard, Open, counted
-from quaestor.ledger.price import Price
-from quaestor.ledger.slot_limit import SlotLimit
+from quaestor.ledger.amounts import Totals, added
+from quaestor.ledger.policies.open import FilterLimit
+from quaestor.ledger.price import MANY, Price
 from quaestor.ledger.theory import fitting_version
-from quaestor.ledger.totals.amounts import Totals, added
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
-    from quaestor.ledger.limits import Limit
-    from quaestor.ledger.policies.kinds import Policy
+    from quaestor.ledger.policies.base import Limit, Policy
     from quaestor.ledger.price import Balance
     from quaestor.ledger.request import Request
 
@@ -41,13 +39,7 @@ class Book:
     def __init__(self, definition: AccountDefinition) -> None:
         """Make the account's own limit; those of analysts are made when they are needed."""
         self.definition = definition
-        policy = definition.policy
-        if isinstance(policy, Open):
-            if policy.filter is None:
-                raise ValueError(policy)  # a definition chooses one
-            self._own: Limit = FilterLimit(definition, policy.filter)
-        else:
-            self._own = SlotLimit(definition, policy)
+        self._own = definition.policy.limit(definition)
         self._quotas: dict[str, FilterLimit] = {}
 
     def holders(self, analyst: str) -> tuple[str, ...]:
@@ -177,8 +169,8 @@ class Book:
 
     def _fitting(self, limit: Limit, spent: Mapping[str, Totals], request: Request) -> str | None:
         """The most revealing version of what is asked that fits, where it is all of one kind."""
-        kinds = counted(request.releases)
-        if not isinstance(self.definition.policy, Open) or len(kinds) != 1:
+        kinds = counts_of(request.releases)
+        if not self.definition.policy.chosen_freely or len(kinds) != 1:
             return None
         ((release, count),) = kinds.items()
 
@@ -195,8 +187,8 @@ def _with(request: Request, release: Release) -> Request:
 
 def _unit(request: Request, policy: Policy) -> Request:
     """What is counted in a refusal: the single release, or the whole list where it is mixed."""
-    kinds = counted(request.releases)
-    if len(kinds) > 1 or isinstance(policy, Dashboard):
+    kinds = counts_of(request.releases)
+    if len(kinds) > 1 or policy.by_query:
         return request
     (single,) = kinds
     return _with(request, single)

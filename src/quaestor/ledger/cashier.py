@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from quaestor.errors import AccountClosed, AccountOverdrawn, BudgetExceeded, ChargeSettled
 from quaestor.ledger import clock, jobs
 from quaestor.ledger import stored_text as texts
+from quaestor.ledger.amounts import subtracted, totals_to_text
 from quaestor.ledger.jobs import hold
 from quaestor.ledger.journal.appender import (
     Journal,
@@ -19,12 +20,11 @@ from quaestor.ledger.journal.appender import (
 )
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
-from quaestor.ledger.totals.amounts import subtracted, totals_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quaestor.ledger.account_arithmetic import Balances, Book
+    from quaestor.ledger.account_limits import Balances, Book
     from quaestor.ledger.jobs import JobState
     from quaestor.ledger.price import Price
     from quaestor.ledger.request import Request

@@ -6,13 +6,12 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from quaestor.ledger.account_arithmetic import EVERYBODY
-from quaestor.ledger.balance_history import BalanceHistory, BalancePoint
-from quaestor.ledger.filter_limit import FilterLimit
+from quaestor.ledger.account_limits import EVERYBODY
 from quaestor.ledger.journal.events import releases_from_text
-from quaestor.ledger.odometer import KnownCosts, PricedLists
 from quaestor.ledger.request import Request
 from quaestor.ledger.theory import heaviest, odometer
+from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint
+from quaestor.ledger.totals.odometer import KnownCosts, PricedLists
 from quaestor.ledger.totals.running_totals import Column
 
 if TYPE_CHECKING:
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.filters import Odometer
     from quaestor.accounting.filters.meter import Meter
-    from quaestor.ledger.account_arithmetic import Book
-    from quaestor.ledger.limits import Limit
+    from quaestor.ledger.account_limits import Book
+    from quaestor.ledger.policies.base import Limit
 
 __all__ = ["Change", "balance_history"]
 
@@ -53,7 +52,7 @@ def balance_history(
     made = _Made(changes, holder)
     kept = _Kept(book, made, costs)
     target = definition if own is None else own
-    if isinstance(limit, FilterLimit):
+    if limit.filter is not None:
         meters = limit.filter.meters
         names = tuple(meter.key for meter in meters)
         columns = [kept.column(meter) for meter in meters]
