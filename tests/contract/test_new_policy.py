@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
     from quaestor.ledger.amounts import Totals
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Request
 
 METER = "charges"
 

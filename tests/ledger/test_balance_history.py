@@ -13,7 +13,7 @@ from quaestor.accounting.releases import ApproxDP, Gaussian, Laplace, PureDP
 from quaestor.errors import UnknownAnalyst
 from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Planned, thinned
 from quaestor.ledger.amounts import above
-from quaestor.ledger.request import Request
+from quaestor.ledger.price import Request
 from tests.ledger.places import definition, share
 from tests.oracles.odometer import slow_odometer
 

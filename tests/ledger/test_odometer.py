@@ -26,7 +26,7 @@ from quaestor.accounting.releases import (
     ZeroConcentratedDP,
 )
 from quaestor.ledger import AccountDefinition, Ledger
-from quaestor.ledger.request import Request
+from quaestor.ledger.price import Request
 from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
 from tests.ledger.places import definition
 from tests.oracles.odometer import slow_odometer

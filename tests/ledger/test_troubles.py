@@ -342,7 +342,7 @@ def test_a_clock_that_went_wrong_is_accepted_with_a_reason_and_verifies(
     with Ledger(location) as ledger:
         ledger.open_account(definition()).reserve(SMALL)
     years_ahead(location)
-    monkeypatch.setattr("quaestor.ledger.store.seen_heads._HEADS", {})  # as in another process
+    monkeypatch.setattr("quaestor.ledger.store.base._HEADS", {})  # as in another process
     with Ledger(location) as ledger:
         account = ledger.account("trial")
         with pytest.raises(ClockWentBack, match="quaestor ledger clock"):

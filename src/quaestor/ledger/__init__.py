@@ -20,6 +20,7 @@ from quaestor.ledger.accounts import Ledger
 from quaestor.ledger.backup import backup_ledger, restore_ledger
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.definition import AccountDefinition, Quota, Share, planned_epsilon
+from quaestor.ledger.jobs import Pending
 from quaestor.ledger.journal.entries import Entry
 from quaestor.ledger.journal.verification import Verification
 from quaestor.ledger.policies.dashboard import Dashboard
@@ -29,7 +30,6 @@ from quaestor.ledger.price import Balance, Price, Reading
 from quaestor.ledger.stored_text import query_digest
 from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint, thinned
 from quaestor.ledger.totals.odometer import OdometerReading
-from quaestor.ledger.unsettled import Pending
 
 __all__ = [
     "Account",

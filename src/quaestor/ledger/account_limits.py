@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.policies.base import Limit, Policy
-    from quaestor.ledger.price import Balance
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Balance, Request
 
-__all__ = ["EVERYBODY", "Balances", "Book"]
+__all__ = ["EVERYBODY", "AccountLimits", "Balances"]
 
 EVERYBODY = "*"
 """Whose totals the account's own are: those of all analysts together."""
@@ -31,7 +30,7 @@ Balances = dict[tuple[str, str], Totals]
 """Totals by dataset and analyst; the account's own under :data:`EVERYBODY`."""
 
 
-class Book:
+class AccountLimits:
     """The limits of one account: its own, and the quota of each analyst who has one."""
 
     __slots__ = ("_own", "_quotas", "definition")

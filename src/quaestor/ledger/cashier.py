@@ -24,13 +24,12 @@ from quaestor.ledger.theory import PRICING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from quaestor.ledger.account_limits import Balances, Book
+    from quaestor.ledger.account_limits import AccountLimits, Balances
     from quaestor.ledger.jobs import JobState
-    from quaestor.ledger.price import Price
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Price, Request
     from quaestor.ledger.store.base import Session, Store
 
-__all__ = ["Till"]
+__all__ = ["Cashier"]
 
 
 _NOTHING = Known("", frozenset(), {})
@@ -61,22 +60,22 @@ class _Refused(Exception):
         self.balances, self.request = balances, request
 
 
-class Till:
+class Cashier:
     """Takes charges for one account, and gives back what was not used.
 
     The totals seen last are remembered with the head of the chain that they belong to; they are
     read again only where somebody else has charged meanwhile.
     """
 
-    def __init__(self, store: Store, book: Book) -> None:
+    def __init__(self, store: Store, limits: AccountLimits) -> None:
         """Keep the store and the account's arithmetic."""
-        self.store, self.book = store, book
+        self.store, self.limits = store, limits
         self._prices: tuple[object, dict[object, Price]] = (None, {})
 
     @property
     def name(self) -> str:
         """The account's name."""
-        return self.book.definition.name
+        return self.limits.definition.name
 
     @property
     def _known(self) -> Known:
@@ -139,14 +138,14 @@ class Till:
 
     def _overdrawn(self, refused: _Refused) -> AccountOverdrawn | None:
         """The refusal of an account in which nothing can fit, since too much was charged before."""
-        reason = self.book.overdrawn(refused.balances)
+        reason = self.limits.overdrawn(refused.balances)
         if reason is None:
             return None
-        return AccountOverdrawn(self.name, reason="" if self.book.definition.shares else reason)
+        return AccountOverdrawn(self.name, reason="" if self.limits.definition.shares else reason)
 
     def overdrawn(self) -> str | None:
         """What was charged beyond the account's limit, in words; None if it holds."""
-        return self.book.overdrawn(self.balances(""))
+        return self.limits.overdrawn(self.balances(""))
 
     def _priced(self, refused: _Refused) -> Price:
         """What a refusal says; worked out once for all who ask the same of the same state."""
@@ -159,7 +158,7 @@ class Till:
         if asked not in known:
             if len(known) >= _MOST_PRICES:
                 known.clear()
-            known[asked] = self.book.price(balances, request)
+            known[asked] = self.limits.price(balances, request)
         return known[asked]
 
     def _foreseen(self, requests: Sequence[Request]) -> tuple[Known, Balances]:
@@ -183,7 +182,7 @@ class Till:
         """The totals after these requests."""
         after = dict(balances)
         for request in requests:
-            changed = self.book.after(after, request)
+            changed = self.limits.after(after, request)
             if changed is None:
                 raise self._beyond_quota(balances, requests) or _Refused(after, request)
             after.update(changed)
@@ -195,11 +194,11 @@ class Till:
         A quota that is too small is always the reason given, whether or not the account's total
         would do: which of both is short must not tell what others have charged.
         """
-        if not self.book.definition.shares:
+        if not self.limits.definition.shares:
             return None
         after = dict(balances)
         for request in requests:
-            changed = self.book.after_in_quota(after, request)
+            changed = self.limits.after_in_quota(after, request)
             if changed is None:
                 return _Refused(after, request)
             after.update(changed)
@@ -259,7 +258,7 @@ class Till:
             journal.append("void", entry=entry, detail=said)
             changed = self._without(known.balances, request)
             if changed is None:
-                journal.price_again(self.book)
+                journal.price_again(self.limits)
             else:
                 journal.keep(known, {**known.balances, **changed})
 
@@ -268,7 +267,7 @@ class Till:
     def _without(self, balances: Balances, request: Request) -> Balances | None:
         """The totals that change when a charge is given back; None if only history can tell."""
         changed: Balances = {}
-        for holder, costs in self.book.costs(request).items():
+        for holder, costs in self.limits.costs(request).items():
             place = (request.dataset, holder)
             less = subtracted(balances.get(place, {}), costs)
             if less is None:
@@ -282,7 +281,7 @@ class Till:
         Where there are quotas, analysts count their own charges only: the number of the entry
         would tell how often others have charged.
         """
-        if not self.book.definition.shares:
+        if not self.limits.definition.shares:
             return entry
         with self.store.reading() as session:
             row = session.row(
@@ -320,7 +319,7 @@ class Till:
 
         def work(journal: Journal) -> None:
             if journal.state.pricing != PRICING:
-                journal.price_again(self.book)
+                journal.price_again(self.limits)
 
         write(self.store, self.name, work)
 
@@ -350,11 +349,11 @@ class Till:
         """What the account's totals are now, within a transaction."""
         analysts = {request.analyst for request in requests}
         if journal.state.pricing != PRICING:
-            return journal.price_again(self.book)
+            return journal.price_again(self.limits)
         (analyst,) = analysts or {""}
         if journal.known is None:
             return self._seen(journal.session, self._known, journal.state, analyst)
-        known, holders = journal.known, frozenset(self.book.holders(analyst))
+        known, holders = journal.known, frozenset(self.limits.holders(analyst))
         if known.holders is None or known.covers(holders):
             return known
         # somebody else was charged in this transaction: what is not written yet comes first
@@ -363,7 +362,7 @@ class Till:
         return Known(known.head, known.holders | holders, read | known.balances)
 
     def _seen(self, session: Session, known: Known, state: State, analyst: str) -> Known:
-        holders = frozenset(self.book.holders(analyst))
+        holders = frozenset(self.limits.holders(analyst))
         if known.head == state.head and known.covers(holders):
             return known
         rows = session.rows(sql.BALANCES_OF, account=self.name, analyst=analyst)

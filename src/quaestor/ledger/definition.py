@@ -16,7 +16,7 @@ from quaestor.errors import InvalidParameter, QuaestorError
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.policies.base import Policy, policy_from_dict
 from quaestor.ledger.policies.open import Open, check_filter
-from quaestor.ledger.request import Request, checked_releases
+from quaestor.ledger.price import Request, checked_releases
 from quaestor.ledger.theory import best_filter, filter_from_dict, refuse_misfits
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.ledger.account_limits import Balances, Book
+    from quaestor.ledger.account_limits import AccountLimits, Balances
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.charge_counts import ChargeFacts
     from quaestor.ledger.price import Balance
@@ -143,12 +143,12 @@ def shown_datasets(definition: AccountDefinition, facts: ChargeFacts) -> tuple[s
 
 
 def holder_standing(
-    book: Book, totals: Balances, *, dataset: str, analyst: str = ""
+    limits: AccountLimits, totals: Balances, *, dataset: str, analyst: str = ""
 ) -> HolderStanding:
     """The account's own standing or, for an analyst who has a quota, that of the quota alone."""
-    holder = book.shown_to(analyst)
-    chosen = book.limit(holder).filter
-    balances = book.balances(totals, dataset, analyst)
+    holder = limits.shown_to(analyst)
+    chosen = limits.limit(holder).filter
+    balances = limits.balances(totals, dataset, analyst)
     must = len(balances) if chosen is None else len(chosen.every)
     rules = ("slots", "slots") if chosen is None else ("must hold", "one of these")
     meters = tuple(
@@ -157,9 +157,9 @@ def holder_standing(
     )
     used, meter = _slots_used(meters) if chosen is None else _used(meters[:must], meters[must:])
     return HolderStanding(
-        account=book.definition.name,
+        account=limits.definition.name,
         dataset=dataset,
-        analyst=analyst if book.definition.shares and analyst else None,
+        analyst=analyst if limits.definition.shares and analyst else None,
         used=used,
         meter=meter,
         meters=meters,
@@ -182,7 +182,7 @@ def _used(must: Sequence[MeterStanding], some: Sequence[MeterStanding]) -> tuple
 
 
 def holder_standings(
-    book: Book,
+    limits: AccountLimits,
     totals_of: Callable[[str], Balances],
     facts: ChargeFacts,
     datasets: Iterable[str],
@@ -190,24 +190,24 @@ def holder_standings(
     closed: bool,
 ) -> Iterator[HolderStanding]:
     """Everybody's standing on these datasets, with what still fits; for the owner, who sees all."""
-    definition = book.definition
+    definition = limits.definition
     quotas = [quota.analyst for quota in definition.shares]
     analysts = dict.fromkeys([*quotas, *facts.analysts]) if quotas else {}
     analysts.pop(ANYBODY, None)
-    kinds = () if closed else _kinds(book, facts)
+    kinds = () if closed else _kinds(limits, facts)
     totals = {analyst: totals_of(analyst) for analyst in ("", *analysts)}
     for dataset in datasets:
         for analyst in ("", *analysts):
-            found = holder_standing(book, totals[analyst], dataset=dataset, analyst=analyst)
+            found = holder_standing(limits, totals[analyst], dataset=dataset, analyst=analyst)
             if found.meters:
                 # what fits depends on who asks, where there are quotas
                 asked = () if quotas and not analyst else kinds
-                yield replace(found, fits=tuple(_fits(book, totals, asked, dataset, analyst)))
+                yield replace(found, fits=tuple(_fits(limits, totals, asked, dataset, analyst)))
 
 
-def _kinds(book: Book, facts: ChargeFacts) -> tuple[Release, ...]:
+def _kinds(limits: AccountLimits, facts: ChargeFacts) -> tuple[Release, ...]:
     """What people will want to ask next: what was expected, or else what was charged last."""
-    policy = book.definition.policy
+    policy = limits.definition.policy
     if not policy.chosen_freely:
         return ()
     kinds = list(counts_of(policy.expected_releases()))
@@ -217,18 +217,22 @@ def _kinds(book: Book, facts: ChargeFacts) -> tuple[Release, ...]:
 
 
 def _fits(
-    book: Book, totals: dict[str, Balances], kinds: Iterable[Release], dataset: str, analyst: str
+    limits: AccountLimits,
+    totals: dict[str, Balances],
+    kinds: Iterable[Release],
+    dataset: str,
+    analyst: str,
 ) -> Iterator[tuple[str, int]]:
+    """How many more of these fit: the analyst's quota, and the total."""
     for kind in kinds:
+        prices = []
         try:
-            # of an analyst's quota, and of the total
-            left = min(_left(book, totals[a], kind, dataset, a) for a in {"", analyst})
+            for each in {"", analyst}:
+                request = limits.definition.request(
+                    kind, dataset=dataset, analyst=each, by_owner=not each
+                )
+                limits.check(request)
+                prices.append(limits.price(totals[each], request))
         except QuaestorError:
             continue  # a kind that this account can say nothing about
-        yield str(kind), left
-
-
-def _left(book: Book, totals: Balances, kind: Release, dataset: str, analyst: str) -> int:
-    request = book.definition.request(kind, dataset=dataset, analyst=analyst, by_owner=not analyst)
-    book.check(request)
-    return book.price(totals, request).left
+        yield str(kind), min(price.left for price in prices)

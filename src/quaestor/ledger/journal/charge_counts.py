@@ -12,14 +12,14 @@ from quaestor.ledger.journal.events import (
     Event,
     releases_from_text,
 )
-from quaestor.ledger.request import Request
+from quaestor.ledger.price import Request
 from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.ledger.account_limits import Book
+    from quaestor.ledger.account_limits import AccountLimits
     from quaestor.ledger.journal.appender import State
     from quaestor.ledger.store.base import Session
 
@@ -65,15 +65,15 @@ class ChargeCounts:
     where a charge was given back.
     """
 
-    __slots__ = ("_book", "_known")
+    __slots__ = ("_known", "_limits")
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, limits: AccountLimits) -> None:
         """Nothing is known yet."""
-        self._book, self._known = book, _Known("", 0, Counter())
+        self._limits, self._known = limits, _Known("", 0, Counter())
 
     def read(self, session: Session) -> Mapping[Request, int]:
         """Each different charge, whoever made it, with how often: as the ledger is now."""
-        account = self._book.definition.name
+        account = self._limits.definition.name
         state = state_of(session.row(sql.STATE, account=account), account=account)
         known = self._known
         if known.head != state.head:
@@ -85,13 +85,13 @@ class ChargeCounts:
 
     def _all(self, session: Session) -> Counter[Request]:
         counts: Counter[Request] = Counter()
-        for request, count in history(session, self._book):
+        for request, count in history(session, self._limits):
             counts[_plain(request.dataset, request.releases, realised=request.realised)] += count
         return counts
 
     def _later(self, session: Session, known: _Known, events: int) -> Counter[Request] | None:
         """The counts with what was charged since; None where they must be counted anew."""
-        account = self._book.definition.name
+        account = self._limits.definition.name
         tail = _tail(session, account, head=known.head, after=known.events, events=events)
         if tail is None or any(event.kind == "void" for event in tail):
             return None

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.membership.facts import Fact
     from quaestor.accounting.releases import Release
     from quaestor.ledger.amounts import Totals
-    from quaestor.ledger.price import Balance, Reading
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Balance, MeterReading, Request
 
 __all__ = [
     "Limit",
@@ -86,11 +85,11 @@ class Limit(ABC):
         """The totals of the request's dataset with it added; None if it does not fit."""
 
     @abstractmethod
-    def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[Reading, ...]:
+    def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[MeterReading, ...]:
         """What each meter says about the request."""
 
     @abstractmethod
-    def short(self, readings: tuple[Reading, ...]) -> Reading | None:
+    def short(self, readings: tuple[MeterReading, ...]) -> MeterReading | None:
         """The meter that is in the way, if any."""
 
     @abstractmethod

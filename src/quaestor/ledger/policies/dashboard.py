@@ -11,14 +11,14 @@ from quaestor.errors import InvalidParameter
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.policies.base import register, releases_from_dicts
 from quaestor.ledger.policies.declared import Declared, Slot
-from quaestor.ledger.request import checked_releases
+from quaestor.ledger.price import checked_releases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from quaestor.accounting.releases import Release
     from quaestor.ledger.policies.base import Terms
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Request
 
 __all__ = ["Dashboard"]
 

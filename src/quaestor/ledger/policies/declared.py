@@ -14,7 +14,7 @@ from quaestor.accounting.membership import compose_across
 from quaestor.errors import NotPlanned, TargetOutOfReach
 from quaestor.ledger.amounts import added
 from quaestor.ledger.policies.base import Limit, Policy
-from quaestor.ledger.price import Balance, Reading
+from quaestor.ledger.price import Balance, MeterReading
 from quaestor.ledger.theory import refuse_misfits, refuse_mixed_directions
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.ledger.amounts import Totals
     from quaestor.ledger.policies.base import Terms
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Request
 
 __all__ = ["Declared", "Slot", "SlotLimit"]
 
@@ -210,10 +210,10 @@ class SlotLimit(Limit):
         ]
         return "; ".join(over)
 
-    def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[Reading, ...]:
+    def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[MeterReading, ...]:
         """The slots that the request takes."""
         return tuple(
-            Reading(
+            MeterReading(
                 meter=balance.meter,
                 analyst=None,
                 requested=cost,
@@ -224,7 +224,7 @@ class SlotLimit(Limit):
             for balance in (self._balance(spent, request.dataset, meter),)
         )
 
-    def short(self, readings: tuple[Reading, ...]) -> Reading | None:
+    def short(self, readings: tuple[MeterReading, ...]) -> MeterReading | None:
         """The first slot that is not free."""
         return next((reading for reading in readings if not reading.fits), None)
 

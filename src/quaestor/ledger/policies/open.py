@@ -10,8 +10,7 @@ from quaestor.accounting.filters.base import Filter
 from quaestor.errors import InvalidParameter
 from quaestor.ledger.amounts import added, shown_above, shown_below
 from quaestor.ledger.policies.base import Limit, Policy, register, releases_from_dicts
-from quaestor.ledger.price import MANY, Balance, Reading
-from quaestor.ledger.request import checked_releases
+from quaestor.ledger.price import MANY, Balance, MeterReading, checked_releases
 from quaestor.ledger.theory import (
     best_filter,
     cost,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.ledger.amounts import Totals
     from quaestor.ledger.policies.base import Terms
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Request
 
 __all__ = ["FilterLimit", "Open", "check_filter"]
 
@@ -189,11 +188,11 @@ class FilterLimit(Limit):
         first = self._terms.datasets[0]
         return {meter: self._total(spent, key, first, _ZERO) for key, meter in self._meters}
 
-    def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[Reading, ...]:
+    def readings(self, spent: Mapping[str, Totals], request: Request) -> tuple[MeterReading, ...]:
         """Every meter, those that all histories must keep to first."""
         costs = self.costs(request)
         return tuple(
-            Reading(
+            MeterReading(
                 meter=meter.key,
                 analyst=self.analyst,
                 requested=costs[key],
@@ -203,7 +202,7 @@ class FilterLimit(Limit):
             for key, meter in self._meters
         )
 
-    def short(self, readings: tuple[Reading, ...]) -> Reading | None:
+    def short(self, readings: tuple[MeterReading, ...]) -> MeterReading | None:
         """A meter that must hold and does not; or the best of those that may, if none does."""
         every, some = self._parted(readings)
         for reading in every:
@@ -232,7 +231,7 @@ class FilterLimit(Limit):
             for key, meter in self._meters
         )
 
-    def _parted(self, readings: tuple[Reading, ...]) -> tuple[tuple[Reading, ...], ...]:
+    def _parted(self, readings: tuple[MeterReading, ...]) -> tuple[tuple[MeterReading, ...], ...]:
         count = len(self.filter.every)
         return readings[:count], readings[count:]
 
@@ -273,13 +272,13 @@ class FilterLimit(Limit):
         return _ZERO if now > meter.limit else max(_ZERO, 2 * meter.limit - full)
 
 
-def _times(reading: Reading) -> int:
+def _times(reading: MeterReading) -> int:
     if reading.requested is None or reading.remaining is None:
         return 0
     return min(MANY, reading.remaining // reading.requested) if reading.requested else MANY
 
 
-def _excess(reading: Reading) -> Fraction:
+def _excess(reading: MeterReading) -> Fraction:
     """How far over, as a share of the limit; meters without an answer come last."""
     if reading.difference is None:
         return Fraction(10**30)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.ledger.account_limits import EVERYBODY
 from quaestor.ledger.journal.events import releases_from_text
-from quaestor.ledger.request import Request
+from quaestor.ledger.price import Request
 from quaestor.ledger.theory import heaviest, odometer
 from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint
 from quaestor.ledger.totals.odometer import KnownCosts, PricedLists
-from quaestor.ledger.totals.running_totals import Column
+from quaestor.ledger.totals.running_totals import MeterColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.filters import Odometer
     from quaestor.accounting.filters.meter import Meter
-    from quaestor.ledger.account_limits import Book
+    from quaestor.ledger.account_limits import AccountLimits
     from quaestor.ledger.policies.base import Limit
 
 __all__ = ["Change", "balance_history"]
@@ -43,25 +43,25 @@ class Change(NamedTuple):
 
 
 def balance_history(
-    book: Book, changes: Iterable[Change], *, analyst: str, costs: KnownCosts
+    limits: AccountLimits, changes: Iterable[Change], *, analyst: str, costs: KnownCosts
 ) -> BalanceHistory:
     """The balance that this analyst may see, after every change of it: see ``shown_to``."""
-    definition, holder = book.definition, book.shown_to(analyst)
+    definition, holder = limits.definition, limits.shown_to(analyst)
     own = None if holder == EVERYBODY else definition.quota(holder)
-    limit = book.limit(holder)
+    limit = limits.limit(holder)
     made = _Made(changes, holder)
-    kept = _Kept(book, made, costs)
+    kept = _Kept(limits, made, costs)
     target = definition if own is None else own
     if limit.filter is not None:
         meters = limit.filter.meters
         names = tuple(meter.key for meter in meters)
         columns = [kept.column(meter) for meter in meters]
         spent = [column.floats() for column in columns]
-        limits = [meter.limit for meter in meters]
-        used = _used(columns, spent, limits, must=len(limit.filter.every))
+        highest = [meter.limit for meter in meters]
+        used = _used(columns, spent, highest, must=len(limit.filter.every))
     else:
         names = ("slots",)
-        columns = [Column([_taken(limit, r) for r in made.requests], made.kinds, made.signs)]
+        columns = [MeterColumn([_taken(limit, r) for r in made.requests], made.kinds, made.signs)]
         spent = [column.floats() for column in columns]
         slots = sum(b.limit for d in definition.datasets for b in limit.balances({}, d))
         used = columns[0].shares(Fraction(slots), at=range(len(made.kinds)))
@@ -83,7 +83,7 @@ def _taken(limit: Limit, request: Request) -> Fraction:
 
 
 def _used(
-    columns: Sequence[Column],
+    columns: Sequence[MeterColumn],
     spent: Sequence[list[float | None]],
     limits: Sequence[Fraction],
     *,
@@ -161,28 +161,28 @@ class _Made:
 class _Kept:
     """Columns of meters, each made once."""
 
-    def __init__(self, book: Book, made: _Made, costs: KnownCosts) -> None:
-        self._definition, self._made = book.definition, made
+    def __init__(self, limits: AccountLimits, made: _Made, costs: KnownCosts) -> None:
+        self._definition, self._made = limits.definition, made
         lists = tuple(dict.fromkeys((each.releases, each.realised) for each in made.requests))
-        neighbours = book.definition.neighbours
+        neighbours = limits.definition.neighbours
         self._lists = PricedLists(lists, neighbours=neighbours, costs=costs)
-        self._columns: dict[str, Column] = {}
+        self._columns: dict[str, MeterColumn] = {}
 
     def costs(self, meter: Meter) -> list[Fraction | None]:
         """What each different request uses."""
         used = self._lists.costs(meter)
         return [used[request.releases, request.realised] for request in self._made.requests]
 
-    def column(self, meter: Meter) -> Column:
+    def column(self, meter: Meter) -> MeterColumn:
         """What the meter shows after every change: of the worst that one person can be in."""
         if meter.key not in self._columns:
             self._columns[meter.key] = self._made_column(meter)
         return self._columns[meter.key]
 
-    def _made_column(self, meter: Meter) -> Column:
+    def _made_column(self, meter: Meter) -> MeterColumn:
         made, definition = self._made, self._definition
         costs = self.costs(meter)
-        column = Column(costs, made.kinds, made.signs)
+        column = MeterColumn(costs, made.kinds, made.signs)
         if definition.membership is not None:
             weights = dict.fromkeys(definition.datasets, Fraction(0))
             totals = []

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.filters.meter import Meter
     from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Request
 
 __all__ = ["KnownCosts", "OdometerReading", "PricedLists", "read_odometer"]
 
