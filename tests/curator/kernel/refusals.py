@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.engines.duckdb.dialect import DUCKDB
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import (
@@ -19,7 +20,6 @@ from quaestor.curator.kernel.measures import (
 )
 from quaestor.curator.language import expressions as e
 from quaestor.curator.language import query as q
-from quaestor.curator.scalars.dialects import DUCKDB
 from quaestor.curator.scalars.scalar import SQL, Scalar
 from quaestor.curator.scalars.writer import Writer
 from quaestor.errors import EngineFailed, QuaestorError

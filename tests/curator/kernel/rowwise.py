@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from quaestor.curator.language.expressions import Expression, Kind
-    from quaestor.curator.scalars.dialects import Dialect
+    from quaestor.curator.scalars.dialect import Dialect
     from quaestor.curator.scalars.scalar import Scalar
 
 __all__ = ["identifiers", "scalars", "wrongs"]

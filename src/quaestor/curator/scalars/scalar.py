@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quaestor.curator.language.expressions import Kind, Value
-    from quaestor.curator.scalars.dialects import Dialect
+    from quaestor.curator.scalars.dialect import Dialect
 
 __all__ = [
     "COARSEST",
