@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from quaestor.cli.commands.composition import Json
 from quaestor.cli.drawing.declared_tables import described, print_declared, print_tables
@@ -14,7 +16,7 @@ from quaestor.cli.drawing.numbers import print_json, say
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from quaestor.curator.catalog.model import Catalog, Source
+    from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.language.query import Contribution
 
 __all__ = ["CatalogFile", "add", "catalog_path", "dataset", "init", "list_tables", "show"]
@@ -57,15 +59,32 @@ def init(
     say("Next:  quaestor dataset add NAME --file data.parquet --unit COLUMN --rows 20 --groups 5")
 
 
-@dataset.command("add")
+class _WithPlaces(TyperCommand):
+    """A command with an option for every key by which an engine's tables are named."""
+
+    def get_params(self, ctx: Any) -> Any:
+        from quaestor.curator.catalog.sources import source_keys
+
+        name, *rest = super().get_params(ctx)
+        like = next(param for param in rest if param.name == "table")
+        places = []
+        for key in source_keys().values():
+            place: Any = copy(like)
+            place.name, place.opts, place.help = key.name, [f"--{key.name}"], key.help
+            places.append(place)
+        return [name, *places, *rest]
+
+    def invoke(self, ctx: Any) -> Any:
+        from quaestor.curator.catalog.sources import source_keys
+
+        ctx.obj = {key: ctx.params.pop(key) for key in source_keys()}
+        return super().invoke(ctx)
+
+
+@dataset.command("add", cls=_WithPlaces)
 def add(  # noqa: PLR0913  # a table has as many sides
     name: Annotated[str, typer.Argument(help="What SQL will call the table.")],
-    file: Annotated[str | None, typer.Option(help="Parquet or CSV files.")] = None,
-    database: Annotated[str | None, typer.Option(help="A DuckDB file.")] = None,
-    environment: Annotated[
-        str | None, typer.Option(help="The variable that holds a PostgreSQL address.")
-    ] = None,
-    master: Annotated[str | None, typer.Option(help="Where Spark is.")] = None,
+    places: typer.Context,
     table: Annotated[str | None, typer.Option(help="Its name there, if not NAME.")] = None,
     engine: Annotated[str | None, typer.Option(help="duckdb, postgres or spark.")] = None,
     unit: Annotated[str | None, typer.Option(help="The column that says whom.")] = None,
@@ -102,7 +121,8 @@ def add(  # noqa: PLR0913  # a table has as many sides
     """
     from quaestor.curator.catalog import Table, add_table, columns_of
     from quaestor.curator.catalog.catalog_file import read_catalog
-    from quaestor.curator.catalog.declaration import Facts, declared_columns
+    from quaestor.curator.catalog.declaration import Facts, declared_columns, declared_source
+    from quaestor.curator.catalog.sources import source_keys
     from quaestor.curator.catalog.tables import MOST_ROWS
 
     path = catalog_path(catalog)
@@ -112,14 +132,10 @@ def add(  # noqa: PLR0913  # a table has as many sides
         valid = f"a whole number from 1 to {MOST_ROWS}, for a private table"
         raise InvalidParameter("--total-rows", total_rows, valid)
     place = {
-        "file": _seen_from(path.parent, file),
-        "database": _seen_from(path.parent, database),
-        "environment": environment,
-        "master": master,
-        "table": table,
-        "engine": engine,
+        key: _seen_from(path.parent, given) if source_keys()[key].path else given
+        for key, given in places.obj.items()
     }
-    source = _source(name, place)
+    source = declared_source(name, {**place, "table": table, "engine": engine})
     facts = Facts(
         bounds=_by_column("bounds", bounds),
         keys=_by_column("keys", keys),
@@ -218,15 +234,6 @@ def _seen_from(folder: Path, given: str | None) -> str | None:
     if given is None or "://" in given or Path(given).is_absolute():
         return given
     return Path(os.path.relpath(given, folder)).as_posix()
-
-
-def _source(name: str, options: dict[str, str | None]) -> Source:
-    from quaestor.curator.catalog.sections import Page, Section
-    from quaestor.curator.catalog.sources import read_source
-
-    given = {key: value for key, value in options.items() if value is not None}
-    page = Page(file="dataset add", lines={})
-    return read_source(Section(page=page, place=(), title=name, values=given), name=name)
 
 
 def _by_column(option: str, given: list[str] | None) -> dict[str, str]:

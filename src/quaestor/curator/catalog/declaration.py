@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, cast
 from quaestor.curator.catalog.columns import KINDS
 from quaestor.curator.catalog.model import ColumnFacts
 from quaestor.curator.catalog.names import is_column_name
-from quaestor.curator.catalog.sections import nearest
+from quaestor.curator.catalog.sections import Page, Section, nearest
+from quaestor.curator.catalog.sources import read_source
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from quaestor.curator.catalog.model import Table
+    from quaestor.curator.catalog.model import Source, Table
     from quaestor.curator.language.expressions import Kind, Value
 
-__all__ = ["Facts", "declared_columns", "missing_facts"]
+__all__ = ["Facts", "declared_columns", "declared_source", "missing_facts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,13 @@ class Facts:
     keys: Mapping[str, str]
     granularity: Mapping[str, str]
     kinds: Mapping[str, str]
+
+
+def declared_source(name: str, keys: Mapping[str, str | None]) -> Source:
+    """Where a table is, by what the keys of ``[tables.NAME]`` would be, if they are given."""
+    given = {key: value for key, value in keys.items() if value is not None}
+    page = Page(file="dataset add", lines={})
+    return read_source(Section(page=page, place=(), title=name, values=given), name=name)
 
 
 def declared_columns(
