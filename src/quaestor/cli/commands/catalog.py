@@ -121,7 +121,7 @@ def add(  # noqa: PLR0913  # a table has as many sides
     """
     from quaestor.curator.catalog import Table, add_table, columns_of
     from quaestor.curator.catalog.catalog_file import read_catalog
-    from quaestor.curator.catalog.declaration import Facts, declared_columns, declared_source
+    from quaestor.curator.catalog.declaration import TypedFacts, declared_columns, declared_source
     from quaestor.curator.catalog.sources import source_keys
     from quaestor.curator.catalog.tables import MOST_ROWS
 
@@ -136,7 +136,7 @@ def add(  # noqa: PLR0913  # a table has as many sides
         for key, given in places.obj.items()
     }
     source = declared_source(name, {**place, "table": table, "engine": engine})
-    facts = Facts(
+    facts = TypedFacts(
         bounds=_by_column("bounds", bounds),
         keys=_by_column("keys", keys),
         granularity=_by_column("granularity", granularity),

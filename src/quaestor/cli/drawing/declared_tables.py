@@ -92,7 +92,7 @@ def _limits(table: Table) -> str:
 
 
 def _facts(column: ColumnFacts) -> str:
-    from quaestor.curator.catalog.steps import plain
+    from quaestor.curator.catalog.columns import plain
 
     facts: list[str] = []
     if column.low is not None and column.high is not None and column.granularity is not None:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Source, Table
     from quaestor.curator.language.expressions import Kind, Value
 
-__all__ = ["Facts", "declared_columns", "declared_source", "missing_facts"]
+__all__ = ["TypedFacts", "declared_columns", "declared_source", "missing_facts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class TypedFacts:
     """Public facts by column, as somebody typed them."""
 
     bounds: Mapping[str, str]
@@ -40,7 +40,7 @@ def declared_source(name: str, keys: Mapping[str, str | None]) -> Source:
 
 
 def declared_columns(
-    schema: Sequence[tuple[str, Kind | None]], facts: Facts
+    schema: Sequence[tuple[str, Kind | None]], facts: TypedFacts
 ) -> tuple[tuple[ColumnFacts, ...], tuple[str, ...]]:
     """The columns that can be declared, with their facts, and the names of those left out."""
     names = [name for name, _ in schema]
@@ -62,7 +62,7 @@ def declared_columns(
     return columns, tuple(name for name, kind in kinds.items() if kind is None)
 
 
-def _kind(name: str, found: Kind | None, facts: Facts) -> Kind | None:
+def _kind(name: str, found: Kind | None, facts: TypedFacts) -> Kind | None:
     chosen = facts.kinds.get(name)
     if chosen is not None and chosen not in KINDS:
         raise InvalidParameter("kind", chosen, f"one of {', '.join(KINDS)}")
@@ -73,7 +73,7 @@ def _kind(name: str, found: Kind | None, facts: Facts) -> Kind | None:
     return cast("Kind | None", chosen) or found
 
 
-def _column(name: str, kind: Kind, facts: Facts) -> ColumnFacts:
+def _column(name: str, kind: Kind, facts: TypedFacts) -> ColumnFacts:
     low = high = granularity = None
     if name in facts.bounds:
         ends = facts.bounds[name].split(":")
