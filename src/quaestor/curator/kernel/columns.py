@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from quaestor.curator.scalars.functions import cast
+from quaestor.curator.scalars.casts import cast
 from quaestor.curator.scalars.scalar import (
     GREATEST_WHOLE,
     SQL,
