@@ -63,15 +63,17 @@ class _WithPlaces(TyperCommand):
     """A command with an option for every key by which an engine's tables are named."""
 
     def get_params(self, ctx: Any) -> Any:
-        from quaestor.curator.catalog.sources import source_keys
+        from quaestor.curator.catalog.sources import ENGINES, source_keys
 
         name, *rest = super().get_params(ctx)
-        like = next(param for param in rest if param.name == "table")
+        named: dict[str | None, Any] = {param.name: param for param in rest}
         places = []
         for key in source_keys().values():
-            place: Any = copy(like)
+            place = copy(named["table"])
             place.name, place.opts, place.help = key.name, [f"--{key.name}"], key.help
             places.append(place)
+        *some, last = ENGINES
+        named["engine"].help = f"{', '.join(some)} or {last}."
         return [name, *places, *rest]
 
     def invoke(self, ctx: Any) -> Any:
@@ -86,7 +88,7 @@ def add(  # noqa: PLR0913  # a table has as many sides
     name: Annotated[str, typer.Argument(help="What SQL will call the table.")],
     places: typer.Context,
     table: Annotated[str | None, typer.Option(help="Its name there, if not NAME.")] = None,
-    engine: Annotated[str | None, typer.Option(help="duckdb, postgres or spark.")] = None,
+    engine: Annotated[str | None, typer.Option()] = None,
     unit: Annotated[str | None, typer.Option(help="The column that says whom.")] = None,
     public: Annotated[  # noqa: FBT002
         bool, typer.Option("--public", help="Its rows are about nobody.")

@@ -106,6 +106,6 @@ def _facts(column: ColumnFacts) -> str:
 
 
 def _place(source: Source) -> str:
-    from quaestor.curator.catalog.sources import place_of
+    from quaestor.curator.catalog.sources import place_in_words
 
-    return place_of(source)
+    return place_in_words(source)

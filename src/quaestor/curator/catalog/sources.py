@@ -31,7 +31,7 @@ __all__ = [
     "check_environment",
     "columns_of",
     "engine_kind",
-    "place_of",
+    "place_in_words",
     "read_source",
     "refuse_together",
     "source_keys",
@@ -148,7 +148,7 @@ def columns_of(source: Source, folder: str | Path) -> list[tuple[str, Kind | Non
     return engine_kind(source.engine).columns(source, folder)
 
 
-def place_of(source: Source) -> str:
+def place_in_words(source: Source) -> str:
     """Where the table is, in words; of a server only the variable that holds its address."""
     return engine_kind(source.engine).place(source)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NoReturn
 
-from quaestor.curator.catalog.sources import place_of
+from quaestor.curator.catalog.sources import place_in_words
 from quaestor.errors import UnreadableTable
 
 if TYPE_CHECKING:
@@ -63,4 +63,4 @@ def divided(source: Source, default: str) -> tuple[str, str]:
 
 def refuse(source: Source, problem: str, remedy: str) -> NoReturn:
     """Say that a schema cannot be read, and nothing of what the engine said."""
-    raise UnreadableTable(place=place_of(source), problem=problem, remedy=remedy) from None
+    raise UnreadableTable(place=place_in_words(source), problem=problem, remedy=remedy) from None
