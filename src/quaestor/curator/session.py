@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from quaestor.curator.accounts import open_from_catalog
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
-from quaestor.curator.engines.engine import engine_for, place_of, tables_of
+from quaestor.curator.engines.registry import engine_for, place_of, tables_of
 from quaestor.curator.payer import account_for
 from quaestor.curator.pipeline import claim, given_before, pay
 from quaestor.curator.preview import preview

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.engines.engine import tables_of
+from quaestor.curator.engines.registry import tables_of
 from quaestor.curator.questions.canonical import canonical_json
 from quaestor.curator.questions.wire import to_wire
 
