@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quaestor.curator.catalog import Table, columns_of
-from quaestor.curator.catalog.declaration import Facts, declared_columns
-from quaestor.curator.catalog.sections import Page, Section
-from quaestor.curator.catalog.sources import read_source
+from quaestor.curator.catalog.declaration import TypedFacts, declared_columns, declared_source
+from quaestor.curator.catalog.sources import source_keys
 from quaestor.curator.catalog.tables import MOST_GROUPS, MOST_ROWS
 from quaestor.curator.language.query import Contribution
 from quaestor.errors import InvalidParameter
@@ -18,11 +17,7 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quaestor.curator.catalog.model import Source
-
 __all__ = ["TableOptions", "table_declaration"]
-
-_PATHS = ("file", "database")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +45,9 @@ def table_declaration(options: TableOptions, *, folder: Path) -> tuple[Table, tu
     if most is not None and (options.public or not 1 <= most <= MOST_ROWS):
         valid = f"a whole number from 1 to {MOST_ROWS}, for a private table"
         raise InvalidParameter("--total-rows", most, valid)
-    source = _source(options.name, options.place, folder)
+    source = declared_source(options.name, _places(options.place, folder))
     given = {option: _by_column(option, facts) for option, facts in options.facts.items()}
-    facts = Facts(
+    facts = TypedFacts(
         bounds=given["bounds"],
         keys=given["keys"],
         granularity=given["granularity"],
@@ -92,13 +87,9 @@ def _seen_from(folder: Path, given: str | None) -> str | None:
     return Path(os.path.relpath(given, folder)).as_posix()
 
 
-def _source(name: str, place: Mapping[str, str | None], folder: Path) -> Source:
-    seen = {
-        key: _seen_from(folder, value) if key in _PATHS else value for key, value in place.items()
-    }
-    given = {key: value for key, value in seen.items() if value is not None}
-    page = Page(file="dataset add", lines={})
-    return read_source(Section(page=page, place=(), title=name, values=given), name=name)
+def _places(given: Mapping[str, str | None], folder: Path) -> dict[str, str | None]:
+    paths = {name for name, key in source_keys().items() if key.path}
+    return {key: _seen_from(folder, at) if key in paths else at for key, at in given.items()}
 
 
 def _by_column(option: str, given: list[str] | None) -> dict[str, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from quaestor.cli.drawing.declared_tables import print_declared, print_tables
 from quaestor.cli.drawing.numbers import print_json, say
@@ -41,17 +43,36 @@ def init(
     say("Next:  quaestor dataset add NAME --file data.parquet --unit COLUMN --rows 20 --groups 5")
 
 
-@dataset.command("add")
+class _WithPlaces(TyperCommand):
+    """A command with an option for every key by which an engine's tables are named."""
+
+    def get_params(self, ctx: Any) -> Any:
+        from quaestor.curator.catalog.sources import ENGINES, source_keys
+
+        name, *rest = super().get_params(ctx)
+        named: dict[str | None, Any] = {param.name: param for param in rest}
+        places = []
+        for key in source_keys().values():
+            place = copy(named["table"])
+            place.name, place.opts, place.help = key.name, [f"--{key.name}"], key.help
+            places.append(place)
+        *some, last = ENGINES
+        named["engine"].help = f"{', '.join(some)} or {last}."
+        return [name, *places, *rest]
+
+    def invoke(self, ctx: Any) -> Any:
+        from quaestor.curator.catalog.sources import source_keys
+
+        ctx.obj = {key: ctx.params.pop(key) for key in source_keys()}
+        return super().invoke(ctx)
+
+
+@dataset.command("add", cls=_WithPlaces)
 def add(  # noqa: PLR0913  # a table has as many sides
     name: Annotated[str, typer.Argument(help="What SQL will call the table.")],
-    file: Annotated[str | None, typer.Option(help="Parquet or CSV files.")] = None,
-    database: Annotated[str | None, typer.Option(help="A DuckDB file.")] = None,
-    environment: Annotated[
-        str | None, typer.Option(help="The variable that holds a PostgreSQL address.")
-    ] = None,
-    master: Annotated[str | None, typer.Option(help="Where Spark is.")] = None,
+    places: typer.Context,
     table: Annotated[str | None, typer.Option(help="Its name there, if not NAME.")] = None,
-    engine: Annotated[str | None, typer.Option(help="duckdb, postgres or spark.")] = None,
+    engine: Annotated[str | None, typer.Option()] = None,
     unit: Annotated[str | None, typer.Option(help="The column that says whom.")] = None,
     public: Annotated[  # noqa: FBT002
         bool, typer.Option("--public", help="Its rows are about nobody.")
@@ -89,18 +110,10 @@ def add(  # noqa: PLR0913  # a table has as many sides
     from quaestor.curator.reports.table_description import table_description
 
     path, _ = _read(catalog)  # what is there already must be right first
-    place = {
-        "file": file,
-        "database": database,
-        "environment": environment,
-        "master": master,
-        "table": table,
-        "engine": engine,
-    }
     facts = {"bounds": bounds, "keys": keys, "granularity": granularity, "kind": kind}
     options = TableOptions(
         name=name,
-        place=place,
+        place={**places.obj, "table": table, "engine": engine},
         unit=unit,
         public=public,
         rows=rows,

@@ -61,7 +61,7 @@ def _limits(table: Table) -> str:
 
 
 def _facts(column: ColumnFacts) -> str:
-    from quaestor.curator.catalog.steps import plain
+    from quaestor.curator.catalog.columns import plain
 
     facts: list[str] = []
     if column.low is not None and column.high is not None and column.granularity is not None:
@@ -75,6 +75,6 @@ def _facts(column: ColumnFacts) -> str:
 
 
 def _place(source: Source) -> str:
-    from quaestor.curator.catalog.schemas import place_of
+    from quaestor.curator.catalog.sources import place_in_words
 
-    return place_of(source)
+    return place_in_words(source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.declaration import missing_facts
-from quaestor.curator.catalog.schemas import place_of
+from quaestor.curator.catalog.sources import place_in_words
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Table
@@ -19,7 +19,7 @@ def table_description(table: Table) -> dict[str, Any]:
     return {
         "table": table.name,
         "engine": table.source.engine,
-        "where": place_of(table.source),
+        "where": place_in_words(table.source),
         "unit": table.unit,
         "rows": limits.rows if limits else None,
         "groups": limits.groups if limits else None,

@@ -12,11 +12,16 @@ import pytest
 
 from quaestor import MissingAddress, MissingExtra, UnreadableTable
 from quaestor.curator.catalog import Source, columns_of
-from quaestor.curator.catalog.types import kind_of
+from quaestor.curator.engines.duckdb.schema import TYPES as DUCKDB
+from quaestor.curator.engines.postgres.schema import TYPES as POSTGRES
+from quaestor.curator.engines.schemas import kind_of
+from quaestor.curator.engines.spark.schema import TYPES as SPARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from quaestor.curator.language.expressions import Kind
 
 COLUMNS = """
     SELECT 1::BIGINT AS patient, 2::UTINYINT AS rank, 1.5::DECIMAL(9, 2) AS cost,
@@ -226,32 +231,34 @@ def test_an_engine_that_is_not_installed_is_named(
 
 
 @pytest.mark.parametrize(
-    ("described", "kind"),
+    ("types", "described", "kind"),
     [
-        ("HUGEINT", "integer"),
-        ("int", "integer"),
-        ("decimal(10,0)", "integer"),
-        ("decimal(10,2)", "real"),
-        ("DECIMAL(18, 3)", "real"),
-        ("numeric", "real"),
-        ("ENUM('a', 'b)')", "text"),
-        ("varchar(10)", "text"),
-        ("string", "text"),
-        ("timestamp_ntz", "date"),
-        ("TIMESTAMP_NS", "date"),
-        ("VARCHAR[]", None),
-        ("INTEGER[3]", None),
-        ("array<int>", None),
-        ("struct<a:int>", None),
-        ("STRUCT(a INTEGER)", None),
-        ("MAP(VARCHAR, INTEGER)", None),
-        ("map<string,int>", None),
-        ("binary", None),
-        ("interval day to second", None),
-        ("time without time zone", None),
-        ("USER-DEFINED", None),
-        ("", None),
+        (DUCKDB, "HUGEINT", "integer"),
+        (SPARK, "int", "integer"),
+        (SPARK, "decimal(10,0)", "integer"),
+        (SPARK, "decimal(10,2)", "real"),
+        (DUCKDB, "DECIMAL(18, 3)", "real"),
+        (POSTGRES, "numeric", "real"),
+        (DUCKDB, "ENUM('a', 'b)')", "text"),
+        (SPARK, "varchar(10)", "text"),
+        (SPARK, "string", "text"),
+        (SPARK, "timestamp_ntz", "date"),
+        (DUCKDB, "TIMESTAMP_NS", "date"),
+        (DUCKDB, "VARCHAR[]", None),
+        (DUCKDB, "INTEGER[3]", None),
+        (SPARK, "array<int>", None),
+        (SPARK, "struct<a:int>", None),
+        (DUCKDB, "STRUCT(a INTEGER)", None),
+        (DUCKDB, "MAP(VARCHAR, INTEGER)", None),
+        (SPARK, "map<string,int>", None),
+        (SPARK, "binary", None),
+        (SPARK, "interval day to second", None),
+        (POSTGRES, "time without time zone", None),
+        (POSTGRES, "USER-DEFINED", None),
+        (POSTGRES, "", None),
     ],
 )
-def test_types_of_all_engines_have_kinds(described: str, kind: str | None) -> None:
-    assert kind_of(described) == kind
+def test_types_of_all_engines_have_kinds(
+    types: dict[str, Kind], described: str, kind: str | None
+) -> None:
+    assert kind_of(described, types) == kind
