@@ -85,8 +85,9 @@ class Calibrated(NamedTuple):
 def calibrate_expressions(texts: Iterable[str], *, epsilon: float, delta: float) -> Calibrated:
     """The same for releases as they are written, with a ``?`` for the one that is looked for.
 
-    >>> calibrate_expressions(["PureDP(epsilon=?) * 4"], epsilon=1.0, delta=0.0).value
-    0.25
+    >>> found = calibrate_expressions(["PureDP(epsilon=?) * 4"], epsilon=1.0, delta=0.0)
+    >>> found.parameter, found.rises, 0.25 in found.bounds
+    ('epsilon', True, True)
     """
     templates = [template for text in texts for template in parse_templates(text)]
     unknown = [template.unknown for template in templates if template.unknown is not None]
