@@ -6,6 +6,7 @@ else in the package is told of it.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ import pytest
 import quaestor as q
 from quaestor import audit
 from quaestor.accounting.releases import RELEASES
-from quaestor.mechanisms import mechanism_for
+from quaestor.mechanisms import kinds, mechanism_for, registry
 from quaestor.mechanisms.base import DescribedMechanism
 from quaestor.mechanisms.registry import MECHANISMS
 from quaestor.mechanisms.samplers.randomness import uniform_below
@@ -23,6 +24,7 @@ from tests.cli.running import Outcome, run_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from quaestor.accounting.loss.laws.law import Law
 
@@ -99,6 +101,25 @@ def test_its_description_is_drawn_by_its_mechanism() -> None:
     assert mechanism == BentCoinMechanism(bend=32)
     assert mechanism.loss == described
     assert {mechanism.release(0) for _ in range(1000)} == {0, 1}
+
+
+def test_a_file_in_the_folder_of_kinds_is_found_by_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = (
+        "from quaestor.mechanisms.kinds.geometric import Geometric\n"
+        "__all__ = ['Twin']\n"
+        "class Twin(Geometric):\n"
+        "    pass\n"
+    )
+    (tmp_path / "twin_from_outside.py").write_text(text, encoding="utf-8")
+    before = {kind.__name__ for kind in registry.found_kinds()}
+    monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
+    after = {kind.__name__ for kind in registry.found_kinds()}
+    monkeypatch.delitem(sys.modules, f"{kinds.__name__}.twin_from_outside")
+    monkeypatch.delattr(kinds, "twin_from_outside")
+    assert after == before | {"Twin"}
+    assert before == {kind.__name__ for kind in MECHANISMS.values()} - {"BentCoinMechanism"}
 
 
 def test_it_composes_to_what_its_odds_say() -> None:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
 
-__all__ = ["MECHANISMS", "mechanism_for"]
+__all__ = ["MECHANISMS", "found_kinds", "mechanism_for"]
 
 
-def _found() -> Iterator[type[DescribedMechanism]]:
-    """Those that the files of the folder say are theirs."""
+def found_kinds() -> Iterator[type[DescribedMechanism]]:
+    """The mechanisms with a description that the files of ``kinds`` say are theirs."""
     for file in iter_modules(kinds.__path__, f"{kinds.__name__}."):
         module = import_module(file.name)
         for name in module.__all__:
@@ -30,7 +30,7 @@ def _found() -> Iterator[type[DescribedMechanism]]:
 
 
 MECHANISMS: dict[type[Release], type[DescribedMechanism]] = {
-    kind.description: kind for kind in _found()
+    kind.description: kind for kind in found_kinds()
 }
 """Every description that can be drawn: a file in ``kinds`` is found by itself."""
 
