@@ -15,7 +15,7 @@ import numpy as np
 
 from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.audit.adversaries import always
-from quaestor.audit.chosen_test import ChosenTest, NamedScore, best_test
+from quaestor.audit.chosen_tests import ChosenTest, NamedScore, best_test
 from quaestor.audit.claims import Claim
 from quaestor.audit.confidence import (
     Counts,
