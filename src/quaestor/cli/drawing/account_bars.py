@@ -13,6 +13,7 @@ from quaestor.cli.drawing.numbers import print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
     from quaestor.accounting.releases import Release
     from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
@@ -28,20 +29,20 @@ __all__ = [
 ]
 
 
-def bar(left: float, *, cells: int = 20) -> str:
+def bar(left: Fraction | float, *, cells: int = 20) -> str:
     """What is left, rounded down to a cell; empty only where nothing is left."""
     full, empty = ("#", ".") if Console().options.ascii_only else ("█", "░")
     shown = _rounded_down(left, cells)
     return f"{full * shown}{empty * (cells - shown)}"
 
 
-def bar_and_percent(left: float, *, cells: int = 20) -> str:
+def bar_and_percent(left: Fraction | float, *, cells: int = 20) -> str:
     """The bar, and the per cent that are left, rounded down; 0 only where nothing is left."""
     return f"{bar(left, cells=cells)} {_rounded_down(left, 100):>3} %"
 
 
-def _rounded_down(left: float, parts: int) -> int:
-    return max(math.floor(min(max(left, 0.0), 1.0) * parts), int(left > 0))
+def _rounded_down(left: Fraction | float, parts: int) -> int:
+    return max(math.floor(min(max(left, 0), 1) * parts), int(left > 0))
 
 
 def left_in_words(release: str, left: int) -> str:
