@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -308,6 +309,7 @@ def test_the_bar_burns_down_and_is_empty_only_where_nothing_is_left() -> None:
     assert bar(1.0) == "█" * 20
     assert bar(0.0, cells=8) == "░" * 8
     assert bar_and_percent(1.0) == "█" * 20 + " 100 %"
+    assert bar_and_percent(Fraction(9, 10)) == "█" * 18 + "░" * 2 + "  90 %"
     assert bar_and_percent(0.5) == "█" * 10 + "░" * 10 + "  50 %"
     assert bar_and_percent(0.999) == "█" * 19 + "░" + "  99 %"
     assert bar_and_percent(0.0001) == "█" + "░" * 19 + "   1 %"

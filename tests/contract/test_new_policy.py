@@ -181,7 +181,7 @@ def test_a_policy_is_one_class_and_one_line(tmp_path: Path) -> None:
         with pytest.raises(BudgetExceeded, match="rations: requested 1, remaining 0"):
             account.reserve(ration)
         standing = account.standing()
-        assert (standing.planned, standing.holders[0].left) == (0.75, 0.0)
+        assert (standing.planned, standing.holders[0].left) == (0.75, Fraction(0))
         assert standing.statuses == {"released": 2, "reserved": 1, "void": 1}
         assert [point.used for point in account.history()][-1] == 1.0
         (verified,) = ledger.verify(heads=ledger.heads())

@@ -67,8 +67,8 @@ def test_shares_are_of_what_is_left_and_one_person_sees_the_own_alone(ledger: Le
     with account.reserve(PureDP(epsilon=0.25), dataset="a", analyst="ann") as made:
         made.release("1")
     own, whole = account.standing_on("a", analyst="ann"), account.standing_on("a")
-    assert (own.holder, own.left, own.used) == ("ann's quota", 0.5, Fraction(1, 2))
-    assert (whole.holder, whole.left, whole.meter) == ("account trial", 0.75, "epsilon")
+    assert (own.holder, own.left, own.used) == ("ann's quota", Fraction(1, 2), Fraction(1, 2))
+    assert (whole.holder, whole.left, whole.meter) == ("account trial", Fraction(3, 4), "epsilon")
     assert account.least_left().left == 0.75
     with pytest.raises(InvalidParameter, match="dataset"):
         account.standing_on("c")

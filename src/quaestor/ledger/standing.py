@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.releases import counts_of
 from quaestor.errors import QuaestorError
-from quaestor.ledger.amounts import above, below
+from quaestor.ledger.amounts import above
 from quaestor.ledger.definition import ANYBODY
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ class HolderStanding:
     """How many more of some releases would fit."""
 
     @property
-    def left(self) -> float:
-        """The share that is left, from 0 to 1, rounded down."""
-        return below(min(max(1 - self.used, _ZERO), _ONE))
+    def left(self) -> Fraction:
+        """The share that is left, from 0 to 1."""
+        return min(max(1 - self.used, _ZERO), _ONE)
 
     @property
     def holder(self) -> str:

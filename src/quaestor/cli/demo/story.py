@@ -78,10 +78,12 @@ def _budget(asked: DemoQuestion) -> dict[str, Any]:
 
 
 def _ask(curator: Curator, asked: DemoQuestion, folder: Path, *, aloud: bool) -> dict[str, Any]:
+    from quaestor.ledger.amounts import below
+
     seen = curator.preview(asked.sql, **_budget(asked))
     answer = curator.ask(asked.sql, purpose=asked.title, **_budget(asked))
     compared = list(_compared(answer, _truth(asked, folder)))
-    left = _standing(curator).left
+    left = below(_standing(curator).left)
     if aloud:
         price = ", ".join(f"{name} {value:g}" for name, value in asked.budget.items())
         say(f"[bold]{asked.title}[/bold] ({price})")

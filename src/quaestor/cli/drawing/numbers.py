@@ -15,6 +15,7 @@ from quaestor.accounting.numerics.digits import rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
     from quaestor.accounting.explain import Explanation
     from quaestor.accounting.numerics.bounds import Bounds
@@ -56,19 +57,19 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     Console(highlight=False, emoji=False).print(table)
 
 
-def bar(left: float, *, cells: int = 20) -> str:
+def bar(left: Fraction | float, *, cells: int = 20) -> str:
     """What is left of a budget, rounded down to a cell; empty only where nothing is left."""
     full, empty = ("#", ".") if Console().options.ascii_only else ("█", "░")
     kept = _kept(left, cells)
     return full * kept + empty * (cells - kept)
 
 
-def bar_and_percent(left: float, *, cells: int = 20) -> str:
+def bar_and_percent(left: Fraction | float, *, cells: int = 20) -> str:
     """The same, and the per cent, rounded likewise."""
     return f"{bar(left, cells=cells)} {_kept(left, 100):>3} %"
 
 
-def _kept(left: float, parts: int) -> int:
+def _kept(left: Fraction | float, parts: int) -> int:
     """How many of so many parts are left: in whole, or one, if it is less and not nothing."""
     rest = min(max(left, 0), 1)
     return max(math.floor(rest * parts), int(rest > 0))
