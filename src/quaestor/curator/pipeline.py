@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quaestor.curator.answers.answer import Answer
-from quaestor.curator.answers.released_table import answer_of
+from quaestor.curator.answers.outputs import answer_of
+from quaestor.curator.pricing.would_fit import refusal
 from quaestor.curator.questions.description import describe
-from quaestor.curator.would_fit import refusal
 from quaestor.errors import AccountOverdrawn, BudgetExceeded, ChargeSettled, EngineFailed
 from quaestor.ledger import StoredAnswer
 from quaestor.ledger.totals.amounts import below
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from quaestor.curator.engines import Engine
-    from quaestor.curator.priced_question import Cost, Priced
+    from quaestor.curator.pricing.priced_question import Cost, Priced
     from quaestor.errors import QuaestorError
     from quaestor.ledger import Account, Charge
 

@@ -6,14 +6,13 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from quaestor.curator.accounts import open_from_catalog
+from quaestor.curator.accounts import account_for, open_from_catalog
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
 from quaestor.curator.engines.registry import engine_for, place_of, tables_of
-from quaestor.curator.payer import account_for
 from quaestor.curator.pipeline import claim, given_before, pay
 from quaestor.curator.preview import preview
-from quaestor.curator.priced_question import Budget, plan, price
+from quaestor.curator.pricing.priced_question import Budget, plan, price
 from quaestor.errors import EngineFailed
 from quaestor.ledger import Ledger
 
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from quaestor.curator.engines import Engine
     from quaestor.curator.language.query import Query
     from quaestor.curator.preview import Preview
-    from quaestor.curator.priced_question import Priced
     from quaestor.curator.pricing.accuracy import Accuracy
+    from quaestor.curator.pricing.priced_question import Priced
     from quaestor.ledger import Account
 
 __all__ = ["Curator"]

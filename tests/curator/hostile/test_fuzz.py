@@ -11,7 +11,7 @@ import pytest
 
 from quaestor.curator import Curator
 from quaestor.curator import pipeline as curator_answering
-from quaestor.curator.answers.released_table import answer_of
+from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.catalog.model import AccountPlan
 from quaestor.errors import QuaestorError
 from tests.curator.sql.grammar import Grammar

@@ -11,8 +11,8 @@ import pytest
 
 from quaestor.curator.kernel.measures import Distinct, Histogram, Rows, Total, Units
 from quaestor.curator.language.expressions import Arithmetic, Constant
-from quaestor.curator.pricing.measures_needed import combinations_of, measures_of, spread_of
-from quaestor.curator.pricing.offers import offer
+from quaestor.curator.pricing.offers import measures_of, offer
+from quaestor.curator.pricing.priced_parts import combinations_of, spread_of
 from quaestor.curator.pricing.stepped_operands import MOST_STEPS, centred, squared, stepped
 from quaestor.errors import InvalidParameter
 from tests.curator.pricing.tables import X, aggregate, exact, query, release

@@ -11,8 +11,7 @@ import pytest
 from quaestor.accounting.releases import Repeated
 from quaestor.curator.kernel.draws import Draw, NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.pricing.budget_shares import shares
-from quaestor.curator.pricing.measures_needed import measures_of
-from quaestor.curator.pricing.offers import offer
+from quaestor.curator.pricing.offers import measures_of, offer
 from quaestor.curator.pricing.priced_parts import parts_of
 from quaestor.curator.pricing.scatter import Scattered
 from tests.curator.pricing.tables import aggregate, query

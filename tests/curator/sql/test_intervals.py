@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quaestor.curator.analysis.conditions import narrowed
 from quaestor.curator.analysis.facts import Facts, declared_facts, grain_of
 from quaestor.curator.analysis.intervals import INTERVALS
-from quaestor.curator.analysis.possible_values import possible_values
+from quaestor.curator.analysis.possible_values import narrowed, possible_values
 from quaestor.curator.analysis.static_analysis import Analysis
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import (

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from quaestor.curator.analysis.casts import bounds_remedy, cast_facts
 from quaestor.curator.analysis.facts import (
     FINEST_GRAIN,
     LARGEST,
     Facts,
+    common_kind,
     constant_facts,
+    expect,
+    expect_alike,
     number_facts,
 )
-from quaestor.curator.analysis.intervals import INTERVALS, arithmetic
-from quaestor.curator.analysis.kinds import common_kind, expect, expect_alike
+from quaestor.curator.analysis.intervals import INTERVALS, arithmetic, bounds_remedy, cast_facts
 from quaestor.curator.language.expressions import (
     Aggregated,
     Arithmetic,
@@ -35,10 +36,10 @@ from quaestor.curator.language.expressions import (
     Logic,
     Member,
     Not,
+    children,
+    spell,
 )
 from quaestor.curator.language.functions import FUNCTIONS, NUMBERS, SMALLEST_DIVISOR
-from quaestor.curator.language.text import spell
-from quaestor.curator.language.trees import children
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:

@@ -5,14 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from quaestor.curator.analysis.facts import LARGEST, alike, folded
 from quaestor.curator.analysis.static_analysis import Analysis
-from quaestor.curator.builder.name_resolution import Resolver, resolved
-from quaestor.curator.builder.terms import Measured
-from quaestor.curator.language.expressions import Aggregated, Column, Expression, Keyed
+from quaestor.curator.language.expressions import (
+    Aggregated,
+    Call,
+    Case,
+    Column,
+    Comparison,
+    Constant,
+    Expression,
+    Keyed,
+    Member,
+    children,
+    with_children,
+)
+from quaestor.curator.language.functions import NUMBERS
 from quaestor.curator.language.query import Output
-from quaestor.curator.questions.completion import Parts, finish
+from quaestor.curator.language.terms import Measured
 from quaestor.curator.questions.plan import (
+    Parts,
     aggregate_facts,
+    finish,
     key_facts,
     plan_aggregate,
     plan_contribution,
@@ -22,11 +36,14 @@ from quaestor.curator.questions.scope import nearest
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quaestor.curator.analysis.facts import Facts
     from quaestor.curator.language.query import Aggregate, Key, Query
     from quaestor.curator.questions.scope import Frame
 
-__all__ = ["Asked", "assemble"]
+
+__all__ = ["Asked", "Resolver", "assemble", "resolved"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +123,85 @@ class _Outside:
     def _place(self, asked: Measured) -> Expression:
         operand = None if asked.operand is None else self.resolver.resolve(asked.operand)
         made = plan_aggregate(
-            asked.function, operand, self.resolver.analysis, probability=asked.probability
+            asked.function,  # type: ignore[arg-type]  # the terms' functions name no other
+            operand,
+            self.resolver.analysis,
+            probability=asked.probability,
         )
         if made not in self.aggregates:
             self.aggregates.append(made)
             self._facts.append(aggregate_facts(made, self.resolver.analysis))
         return Aggregated(self.aggregates.index(made))
+
+
+_ALIKE_CALLS = frozenset({"coalesce", "least", "greatest", "nullif"})
+
+
+class Resolver:
+    """Resolves terms over the columns of a frame."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame, self.analysis = frame, Analysis(frame.schema)
+
+    def resolve(self, expression: Expression) -> Expression:
+        """The expression over the frame's columns, checked."""
+        return resolved(expression, self.analysis, self._leaf)
+
+    def _leaf(self, leaf: Expression) -> Expression:
+        if isinstance(leaf, Measured):
+            raise RefusedQuery(
+                "an aggregate stands where one row is looked at",
+                remedy="use aggregates in aggregate(...), and conditions on them in having(...)",
+            )
+        return self.find(leaf.name) if isinstance(leaf, Column) else leaf
+
+    def find(self, name: str) -> Column:
+        """A column by its name, or by its table's and its own."""
+        try:
+            return self.frame.find(name)
+        except RefusedQuery:
+            qualifier, dot, rest = name.partition(".")
+            if not dot:
+                raise
+            return self.frame.find(rest, qualifier)
+
+
+def resolved(
+    expression: Expression, analysis: Analysis, leaf: Callable[[Expression], Expression]
+) -> Expression:
+    """The expression with other leaves, with constants of the right kinds, checked."""
+    inside = [resolved(child, analysis, leaf) for child in children(expression)]
+    made = with_children(expression, inside) if inside else leaf(expression)
+    made = folded(_agreeing(made, analysis), analysis)
+    number = made.value if isinstance(made, Constant) and made.kind in NUMBERS else None
+    if isinstance(number, int | float) and not abs(number) <= LARGEST:
+        raise RefusedQuery("no number may be larger than 10^15", remedy="give a smaller one")
+    analysis.facts(made)
+    return made
+
+
+def _agreeing(made: Expression, analysis: Analysis) -> Expression:
+    match made:
+        case Comparison():
+            left, right = alike(analysis, made.left, made.right)
+            if any(isinstance(side, Constant) and side.value is None for side in (left, right)):
+                raise RefusedQuery(
+                    "nothing is equal to NULL, nor different from it", remedy="write x.is_null()"
+                )
+            return Comparison(made.operator, left, right)
+        case Member():
+            values = [alike(analysis, made.operand, value)[1] for value in made.values]
+            found = [value for value in values if isinstance(value, Constant)]
+            if not found or any(value.value is None for value in found):
+                raise RefusedQuery(
+                    "isin takes constants other than None", remedy="write x.is_null() | ..."
+                )
+            return Member(made.operand, tuple(found))
+        case Case():
+            *thens, otherwise = alike(analysis, *(t for _, t in made.branches), made.otherwise)
+            whens = [when for when, _ in made.branches]
+            return Case(tuple(zip(whens, thens, strict=True)), otherwise)
+        case Call() if made.function in _ALIKE_CALLS:
+            return Call(made.function, tuple(alike(analysis, *made.arguments)))
+        case _:
+            return made

@@ -19,14 +19,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from quaestor.curator.builder.assembly import Asked, assemble
-from quaestor.curator.builder.name_resolution import Resolver
-from quaestor.curator.builder.term_functions import (
+from quaestor.curator.builder.assembly import Asked, Resolver, assemble
+from quaestor.curator.language.expressions import Column, Logic
+from quaestor.curator.language.terms import (
+    Term,
     absolute,
     case,
     ceil,
     clamp,
     coalesce,
+    col,
     count,
     count_distinct,
     exp,
@@ -42,21 +44,20 @@ from quaestor.curator.builder.term_functions import (
     rounded,
     sqrt,
     stddev,
+    term,
     total,
     upper,
     variance,
     year,
 )
-from quaestor.curator.builder.terms import Term, col, term
-from quaestor.curator.language.expressions import Column, Logic
 from quaestor.curator.questions.scope import Frame, find_table, scan
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
-    from quaestor.curator.builder.terms import Termlike
     from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.language.query import Query
+    from quaestor.curator.language.terms import Termlike
 
 __all__ = [
     "Grouped",

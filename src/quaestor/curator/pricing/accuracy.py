@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.curator.aggregates import Linear
 from quaestor.curator.language.expressions import Aggregated
-from quaestor.curator.pricing.budget_shares import Noise, roots
-from quaestor.curator.pricing.few_digits import least_real
+from quaestor.curator.pricing.budget_shares import Noise, least_real, roots
 from quaestor.curator.pricing.scatter import Scattered
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.query import Query
-    from quaestor.curator.pricing.measures_needed import Measuring
+    from quaestor.curator.pricing.offers import Measuring
     from quaestor.curator.pricing.priced_parts import Part
 
 __all__ = ["Accuracy", "budgets_for"]

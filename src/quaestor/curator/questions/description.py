@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quaestor.curator.language.expressions import spell
 from quaestor.curator.language.query import Filtered, Join, Projected, Relation, Scan
-from quaestor.curator.language.text import spell
 
 if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression

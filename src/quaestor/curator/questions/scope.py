@@ -9,9 +9,8 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from quaestor.curator.analysis.conditions import narrowed
-from quaestor.curator.analysis.facts import declared_facts
-from quaestor.curator.analysis.kinds import article
+from quaestor.curator.analysis.facts import article, declared_facts
+from quaestor.curator.analysis.possible_values import narrowed
 from quaestor.curator.analysis.static_analysis import Analysis
 from quaestor.curator.language.expressions import Column
 from quaestor.curator.language.query import Contribution, Filtered, Join, Projected, Relation, Scan
