@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from quaestor.accounting.releases import Release
-    from quaestor.curator.aggregates import Expected
+    from quaestor.curator.aggregates.recipe import Expected
     from quaestor.curator.pricing.priced_question import Priced
     from quaestor.ledger import Account
     from quaestor.ledger.price import Reading

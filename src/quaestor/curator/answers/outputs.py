@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quaestor.curator.aggregates import Noised
-from quaestor.curator.aggregates.base import approximate_reach
+from quaestor.curator.aggregates.recipe import Noised, Scatter, approximate_reach
 from quaestor.curator.answers.answer import Answer, AnswerColumn
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import Aggregated, Keyed, nodes
-from quaestor.curator.pricing.scatter import Scattered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from quaestor.curator.aggregates import Estimates, Recipe
+    from quaestor.curator.aggregates.recipe import Estimates, Recipe
     from quaestor.curator.kernel.figures import Released
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.expressions import Expression, Kind, Value
@@ -235,7 +233,7 @@ def answer_of(query: Query, offer: Offer, released: Released, *, sql: str | None
     """The answer that released figures make."""
     groups, order = _groups(query, released)
     noised = {
-        draw.measure: Noised(values=figures[order], scatter=Scattered(draw))
+        draw.measure: Noised(values=figures[order], scatter=Scatter(draw))
         for draw, figures in released.figures.items()
     }
     shown = ReleasedGroups(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from quaestor.curator.aggregates import kind_of
 from quaestor.curator.analysis.facts import LARGEST, alike, folded
 from quaestor.curator.analysis.static_analysis import Analysis
 from quaestor.curator.language.expressions import (
@@ -25,10 +26,8 @@ from quaestor.curator.language.query import Output
 from quaestor.curator.language.terms import Measured
 from quaestor.curator.questions.plan import (
     Parts,
-    aggregate_facts,
     finish,
     key_facts,
-    plan_aggregate,
     plan_contribution,
     plan_key,
 )
@@ -122,15 +121,11 @@ class _Outside:
 
     def _place(self, asked: Measured) -> Expression:
         operand = None if asked.operand is None else self.resolver.resolve(asked.operand)
-        made = plan_aggregate(
-            asked.function,  # type: ignore[arg-type]  # the terms' functions name no other
-            operand,
-            self.resolver.analysis,
-            probability=asked.probability,
-        )
+        kind, analysis = kind_of(asked.function), self.resolver.analysis
+        made = kind.plan(operand, analysis, probability=asked.probability)
         if made not in self.aggregates:
             self.aggregates.append(made)
-            self._facts.append(aggregate_facts(made, self.resolver.analysis))
+            self._facts.append(kind_of(made.function).facts(made, analysis))
         return Aggregated(self.aggregates.index(made))
 
 

@@ -1,6 +1,6 @@
 """Questions in Python: the same as in SQL, without writing text.
 
->>> from quaestor.curator.builder.tables import col, count, floor, mean, table
+>>> from quaestor.curator import col, count, floor, mean, table
 >>> asked = (
 ...     table("visits")
 ...     .where(col("age") >= 18, col("smoker"))
@@ -19,6 +19,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from quaestor.curator.aggregates.count import count
+from quaestor.curator.aggregates.count_distinct import count_distinct
+from quaestor.curator.aggregates.mean import mean
+from quaestor.curator.aggregates.quantile import median, quantile
+from quaestor.curator.aggregates.sum import total
+from quaestor.curator.aggregates.variance import stddev, variance
 from quaestor.curator.builder.assembly import Asked, Resolver, assemble
 from quaestor.curator.language.expressions import Column, Logic
 from quaestor.curator.language.terms import (
@@ -29,25 +35,17 @@ from quaestor.curator.language.terms import (
     clamp,
     coalesce,
     col,
-    count,
-    count_distinct,
     exp,
     floor,
     greatest,
     least,
     ln,
     lower,
-    mean,
-    median,
     month,
-    quantile,
     rounded,
     sqrt,
-    stddev,
     term,
-    total,
     upper,
-    variance,
     year,
 )
 from quaestor.curator.questions.scope import Frame, find_table, scan

@@ -1,4 +1,4 @@
-"""Terms: expressions with Python's operators."""
+"""Terms: expressions with Python's operators, and the functions that have one value a row."""
 
 from __future__ import annotations
 
@@ -34,25 +34,18 @@ __all__ = [
     "clamp",
     "coalesce",
     "col",
-    "count",
-    "count_distinct",
     "exp",
     "floor",
     "greatest",
     "least",
     "ln",
     "lower",
-    "mean",
-    "median",
+    "measured",
     "month",
-    "quantile",
     "rounded",
     "sqrt",
-    "stddev",
     "term",
-    "total",
     "upper",
-    "variance",
     "year",
 ]
 
@@ -203,57 +196,10 @@ def col(name: str) -> Term:
     return Term(Column(name))
 
 
-def _of(value: Termlike) -> Expression:
-    """In aggregates a text names a column."""
-    return col(value).expression if isinstance(value, str) else term(value).expression
-
-
-def _measured(function: str, of: Termlike, probability: float = 0.5) -> Term:
-    return Term(Measured(function, _of(of), probability))
-
-
-def count(of: Termlike = None) -> Term:
-    """How many rows; of those where a column has a value."""
-    return Term(Measured("count")) if of is None else _measured("count", of)
-
-
-def count_distinct(of: Termlike) -> Term:
-    """How many different values; of the unit: how many units."""
-    return _measured("distinct", of)
-
-
-def total(of: Termlike) -> Term:
-    """The sum."""
-    return _measured("sum", of)
-
-
-def mean(of: Termlike) -> Term:
-    """The mean."""
-    return _measured("mean", of)
-
-
-def variance(of: Termlike) -> Term:
-    """The sample variance."""
-    return _measured("variance", of)
-
-
-def stddev(of: Termlike) -> Term:
-    """The sample standard deviation."""
-    return _measured("stddev", of)
-
-
-def quantile(of: Termlike, probability: float) -> Term:
-    """The value that a share ``probability`` of the rows is not above."""
-    if not 0 <= probability <= 1:
-        raise RefusedQuery(
-            "a quantile's probability is from 0 to 1", remedy="write quantile(x, 0.9)"
-        )
-    return _measured("quantile", of, float(probability))
-
-
-def median(of: Termlike) -> Term:
-    """The value in the middle."""
-    return _measured("quantile", of)
+def measured(function: str, of: Termlike, probability: float = 0.5) -> Term:
+    """An aggregate of a term; here a text names a column."""
+    operand = col(of) if isinstance(of, str) else term(of)
+    return Term(Measured(function, operand.expression, probability))
 
 
 def _call(function: str, *arguments: Termlike) -> Term:

@@ -8,27 +8,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from quaestor.accounting.releases.base import check_real
-from quaestor.curator.aggregates import Deviation, Expected, Linear, Mean, Rank
+from quaestor.curator.aggregates import kind_of
+from quaestor.curator.aggregates.recipe import Expected, Scatter
 from quaestor.curator.kernel.draws import NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement, code_of
-from quaestor.curator.kernel.measures import Chosen, Distinct, Histogram, Rows, Total, Units
+from quaestor.curator.kernel.measures import Chosen, Units
 from quaestor.curator.language.expressions import Aggregated, Keyed
 from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
 from quaestor.curator.pricing.budget_shares import shares
 from quaestor.curator.pricing.priced_parts import Part, parts_of
-from quaestor.curator.pricing.scatter import Scattered
-from quaestor.curator.pricing.stepped_operands import Stepped, centred, squared, stepped
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from quaestor.accounting.compose import Composition
     from quaestor.accounting.releases import Release
-    from quaestor.curator.aggregates import Recipe
+    from quaestor.curator.aggregates.recipe import Recipe
     from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.kernel.measures import Measure
-    from quaestor.curator.language.expressions import Expression
     from quaestor.curator.language.query import Aggregate, Query
     from quaestor.curator.pricing.budget_shares import Noise
 
@@ -187,12 +185,9 @@ def _expected(query: Query, bare: Offer) -> tuple[Expected, ...]:
             )
             continue
         recipe = bare.measuring.recipes[output.expression.place]
-        scatters = {measure: Scattered(bare.draw_of(measure)) for measure in recipe.measures}
+        scatters = {measure: Scatter(bare.draw_of(measure)) for measure in recipe.measures}
         foretold.append(recipe.expected(output.name, scatters, confidence=bare.confidence))
     return tuple(foretold)
-
-
-_SHARED = {"mean", "variance", "stddev"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,20 +206,13 @@ class Measuring:
 def measures_of(query: Query) -> Measuring:
     """The measures that the aggregates of a query share, each once, and the aggregates' recipes.
 
-    =================  ==============================================================
-    count              rows (of those with an operand, if it has one)
-    units, distinct    units; different values
-    sum                total; next to a mean of the same operand those of the mean
-    mean               total of the operand less the middle of its bounds, and rows
-    variance, stddev   those of the mean, and the total of the centred square
-    quantile           histogram
-    private keys       units
-    =================  ==============================================================
+    A sum next to a mean of the same operand takes the measures of the mean. Private groups take
+    their units.
     """
-    centres = {_same(each) for each in query.aggregates if each.function in _SHARED}
+    centres = {_same(each) for each in query.aggregates if kind_of(each.function).centres}
     recipes = tuple(
-        _recipe(aggregate, query.contribution.rows, shared=_same(aggregate) in centres)
-        for aggregate in query.aggregates
+        kind_of(each.function).recipe(each, query.contribution.rows, centred=_same(each) in centres)
+        for each in query.aggregates
     )
     selects = any(key.values is None for key in query.keys)
     taken: dict[Measure, None] = {Units(): None} if selects else {}
@@ -251,97 +239,3 @@ def cells_of(query: Query) -> Cells:
 
 def _same(aggregate: Aggregate) -> tuple[object, ...]:
     return (aggregate.operand, aggregate.low, aggregate.high, aggregate.step)
-
-
-def _recipe(aggregate: Aggregate, rows: int, *, shared: bool) -> Recipe:
-    if aggregate.function == "count":
-        counted = Rows(rows=rows, operand=aggregate.operand)
-        return Linear(aggregate=aggregate, terms=((counted, 1.0),), largest=rows, least=0.0)
-    if aggregate.function == "units":
-        return Linear(aggregate=aggregate, terms=((Units(), 1.0),), largest=1.0, least=0.0)
-    operand = aggregate.operand
-    if operand is None:
-        raise InvalidParameter(aggregate.function, None, "given an operand")
-    if aggregate.function == "distinct":
-        different = Distinct(operand=operand, rows=rows)
-        return Linear(aggregate=aggregate, terms=((different, 1.0),), largest=rows, least=0.0)
-    whole = stepped(operand, low=aggregate.low, high=aggregate.high, step=aggregate.step)
-    if aggregate.function == "sum" and shared:
-        return _shared_sum(aggregate, whole, rows)
-    return _OF_NUMBERS[aggregate.function](aggregate, whole, rows)
-
-
-def _sum(aggregate: Aggregate, whole: Stepped, rows: int) -> Recipe:
-    total = _total(whole, rows)
-    return _bounded(aggregate, ((total, whole.step),), whole, rows)
-
-
-def _shared_sum(aggregate: Aggregate, whole: Stepped, rows: int) -> Recipe:
-    middle = centred(whole)
-    terms: tuple[tuple[Measure, float], ...] = ((_total(middle, rows), middle.step),)
-    if middle.centre:
-        terms += ((_rows(whole.operand, rows), middle.centre),)
-    return _bounded(aggregate, terms, whole, rows)
-
-
-def _bounded(
-    aggregate: Aggregate, terms: tuple[tuple[Measure, float], ...], whole: Stepped, rows: int
-) -> Recipe:
-    inf = float("inf")
-    return Linear(
-        aggregate=aggregate,
-        terms=terms,
-        largest=rows * whole.reach * whole.step,
-        least=0.0 if whole.low >= 0 else -inf,
-        most=0.0 if whole.high <= 0 else inf,
-    )
-
-
-def _mean(aggregate: Aggregate, whole: Stepped, rows: int) -> Recipe:
-    middle = centred(whole)
-    return Mean(
-        aggregate=aggregate,
-        total=_total(middle, rows),
-        rows=_rows(whole.operand, rows),
-        centre=middle.centre,
-        half=middle.reach * middle.step,
-    )
-
-
-def _deviation(aggregate: Aggregate, whole: Stepped, rows: int) -> Recipe:
-    middle = centred(whole)
-    square = squared(middle)
-    return Deviation(
-        aggregate=aggregate,
-        total=_total(middle, rows),
-        square=_total(square, rows),
-        rows=_rows(whole.operand, rows),
-        square_centre=square.centre,
-        half=middle.reach * middle.step,
-        root=aggregate.function == "stddev",
-    )
-
-
-def _rank(aggregate: Aggregate, whole: Stepped, rows: int) -> Recipe:
-    histogram = Histogram(
-        operand=whole.operand, low=whole.low, high=whole.high, step=whole.step, rows=rows
-    )
-    chosen = Chosen(histogram=histogram, probability=aggregate.probability)
-    return Rank(aggregate=aggregate, chosen=chosen)
-
-
-_OF_NUMBERS: dict[str, Callable[[Aggregate, Stepped, int], Recipe]] = {
-    "sum": _sum,
-    "mean": _mean,
-    "variance": _deviation,
-    "stddev": _deviation,
-    "quantile": _rank,
-}
-
-
-def _total(whole: Stepped, rows: int) -> Total:
-    return Total(operand=whole.operand, low=whole.low, high=whole.high, step=whole.step, rows=rows)
-
-
-def _rows(operand: Expression, rows: int) -> Rows:
-    return Rows(rows=rows, operand=operand)

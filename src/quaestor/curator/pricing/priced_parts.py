@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from quaestor.accounting import releases
-from quaestor.curator.aggregates import Linear
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.measures import Chosen, Measure, Units
 from quaestor.curator.pricing.budget_shares import (
@@ -202,9 +201,9 @@ def _selection(weight: float, spread: int, noise: Noise, delta: float | None) ->
 
 def _top(top: TopGroups, measuring: Measuring, noise: Noise) -> Part:
     recipe = measuring.recipes[top.place]
-    if not isinstance(recipe, Linear) or len(recipe.terms) != 1:
+    measure = recipe.alone
+    if measure is None:
         raise InvalidParameter("top", recipe.aggregate.function, "by a count or a sum")
-    measure = recipe.measures[0]
     grows = measure.grows
     sensitivity = float(max(measure.sensitivity, 1))
 

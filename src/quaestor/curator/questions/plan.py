@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from quaestor.curator.analysis.facts import Facts, article, default_step
-from quaestor.curator.analysis.intervals import bounds_remedy
+from quaestor.curator.aggregates import kind_of
+from quaestor.curator.analysis.facts import Facts, article
 from quaestor.curator.analysis.possible_values import possible_values
 from quaestor.curator.kernel.measurement import code_of
 from quaestor.curator.language.expressions import (
@@ -38,95 +38,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_GROUPS",
-    "FunctionName",
     "Parts",
-    "aggregate_facts",
     "finish",
     "key_facts",
-    "plan_aggregate",
     "plan_contribution",
     "plan_key",
 ]
 
-FunctionName = Literal[
-    "count", "units", "distinct", "sum", "mean", "variance", "stddev", "quantile"
-]
 MOST_GROUPS = 100_000
-_MOST_STEPS = 2**24
-_WORDS = {
-    "sum": "SUM",
-    "mean": "AVG",
-    "variance": "VARIANCE",
-    "stddev": "STDDEV",
-    "quantile": "QUANTILE",
-}
-
-
-def plan_aggregate(
-    function: FunctionName,
-    operand: Expression | None,
-    analysis: Analysis,
-    *,
-    probability: float = 0.5,
-) -> Aggregate:
-    """The aggregate with its public bounds; refused where they are not known."""
-    if operand is None:
-        return Aggregate(function=function)
-    facts = analysis.facts(operand)
-    if function == "count":
-        return Aggregate(function="count", operand=operand if facts.nullable else None)
-    if function == "distinct":
-        return _distinct(operand, facts)
-    word = _WORDS[function]
-    if not facts.number:
-        remedy = f"write {word}(CAST({spell(operand)} AS INTEGER))"
-        raise RefusedQuery(
-            f"{word} needs a number, and {spell(operand)} is {article(facts.kind)}",
-            remedy=remedy
-            if facts.kind != "date"
-            else f"write {word}(CLAMP(YEAR(...), 1900, 2100))",
-        )
-    if not facts.bounded:
-        raise RefusedQuery(
-            f"{word} of {spell(operand)} has no bounds: one person could change it without limit",
-            remedy=bounds_remedy(operand),
-        )
-    if not facts.most <= 1e15:
-        raise RefusedQuery(
-            f"{spell(operand)} may be larger than 10^15", remedy=bounds_remedy(operand)
-        )
-    low, high, step = _steps(facts, bare=isinstance(operand, Column))
-    return Aggregate(
-        function=function,
-        operand=operand,
-        low=low,
-        high=high,
-        step=step,
-        probability=probability,
-    )
-
-
-def _distinct(operand: Expression, facts: Facts) -> Aggregate:
-    if facts.unit:
-        return Aggregate(function="units")
-    if facts.kind == "real":
-        raise RefusedQuery(
-            "different real numbers are not counted: rounding decides which differ",
-            remedy=f"count whole ones: COUNT(DISTINCT FLOOR({spell(operand)}))",
-        )
-    return Aggregate(function="distinct", operand=operand)
-
-
-def _steps(facts: Facts, *, bare: bool) -> tuple[float, float, float]:
-    """Bounds that are whole numbers of steps, and the step."""
-    most = max(abs(facts.low), abs(facts.high))
-    step = default_step(facts.low, facts.high)
-    if facts.kind == "integer" and most <= _MOST_STEPS:
-        step = 1.0
-    if bare and facts.step is not None and most / facts.step <= _MOST_STEPS:
-        step = facts.step
-    low, high = math.floor(facts.low / step) * step, math.ceil(facts.high / step) * step
-    return float(low), float(high), float(step)
 
 
 def plan_key(name: str, expression: Expression, analysis: Analysis) -> Key:
@@ -182,14 +101,6 @@ def key_facts(key: Key) -> Facts:
     return Facts(kind=key.kind, nullable=nullable)
 
 
-def aggregate_facts(aggregate: Aggregate, analysis: Analysis) -> Facts:
-    """What is known of an aggregate once it is released: noise has no bounds."""
-    whole = aggregate.function in {"count", "units", "distinct"}
-    if aggregate.function in {"sum", "quantile"} and aggregate.operand is not None:
-        whole = analysis.kind(aggregate.operand) == "integer" and aggregate.step == 1.0
-    return Facts(kind="integer" if whole else "real", nullable=not whole)
-
-
 def plan_contribution(
     frame: Frame, keys: Sequence[Key], *, rows: int | None, groups: int | None
 ) -> Contribution:
@@ -225,9 +136,6 @@ def _chosen(name: str, value: int | None, most: int) -> int:
             remedy="ask for less, or let the data owner declare more",
         )
     return value
-
-
-_COUNTED = frozenset({"count", "units"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +210,6 @@ def _top(parts: Parts) -> TopGroups | None:
     groups = math.prod(len(key.values or ()) for key in parts.keys)
     if not descending or not isinstance(expression, Aggregated) or parts.limit >= groups:
         return None
-    if parts.aggregates[expression.place].function not in _COUNTED:
+    if not kind_of(parts.aggregates[expression.place].function).ranks:
         return None
     return TopGroups(count=parts.limit, place=expression.place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.aggregates import kind_of, spelling_of
 from quaestor.curator.analysis.possible_values import narrowed
 from quaestor.curator.analysis.static_analysis import Analysis
 from quaestor.curator.language.expressions import (
@@ -15,12 +16,7 @@ from quaestor.curator.language.expressions import (
     Keyed,
 )
 from quaestor.curator.language.query import Output
-from quaestor.curator.questions.plan import (
-    FunctionName,
-    aggregate_facts,
-    key_facts,
-    plan_aggregate,
-)
+from quaestor.curator.questions.plan import key_facts
 from quaestor.curator.sql.from_clause import RowTranslator
 from quaestor.curator.sql.row_functions import CALLS
 from quaestor.curator.sql.row_values import SCALARS
@@ -32,6 +28,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
+    from quaestor.curator.aggregates.aggregate_kind import SqlCall
     from quaestor.curator.analysis.facts import Facts
     from quaestor.curator.language.query import Aggregate, Key
     from quaestor.curator.questions.scope import Frame
@@ -83,6 +80,22 @@ class OutputTranslator(Translator):
                 return key
         return super().convert(node)
 
+    def rule_for(self, node: exp.Expr) -> Callable[[Any, Any], Expression] | None:
+        """Aggregates know how they are spelled."""
+        return super().rule_for(node) if spelling_of(node) is None else _aggregate
+
+    def only(self, node: exp.Expr, *names: str) -> None:
+        """Refuse the node if it says anything beside these arguments."""
+        only(node, *names)
+
+    def value(self, node: exp.Expr) -> Expression:
+        """What a node means in one row."""
+        return self.row.convert(node)
+
+    def refused(self, node: exp.Expr) -> RefusedQuery:
+        """The refusal of something that is not part of the language."""
+        return refused(node)
+
     def _alias(self, node: Any) -> Expression | None:
         if type(node).__name__ != "Column" or node.table:
             return None
@@ -101,7 +114,7 @@ class OutputTranslator(Translator):
         """A column that is neither grouped by nor aggregated belongs to single rows."""
         found = self.row.column(node)
         name = node.name
-        if self.frame.unit is not None and self.analysis_of(found).unit:
+        if self.frame.unit is not None and self.facts_of(found).unit:
             raise RefusedQuery(
                 f"{name} says whom a row is about, and is never shown",
                 remedy=f"count people: COUNT(DISTINCT {name})",
@@ -111,7 +124,7 @@ class OutputTranslator(Translator):
             remedy=f"GROUP BY {name}, or aggregate it, as in AVG({name})",
         )
 
-    def analysis_of(self, expression: Expression) -> Facts:
+    def facts_of(self, expression: Expression) -> Facts:
         """What is known of an expression of rows."""
         return self.row.analysis.facts(expression)
 
@@ -124,182 +137,63 @@ class OutputTranslator(Translator):
                     remedy="ask several questions",
                 )
             self.aggregates.append(aggregate)
-            self._facts.append(aggregate_facts(aggregate, analysis))
+            self._facts.append(kind_of(aggregate.function).facts(aggregate, analysis))
         return Aggregated(self.aggregates.index(aggregate))
 
 
-def _simple(function: FunctionName) -> Callable[[OutputTranslator, Any], Expression]:
-    def rule(t: OutputTranslator, node: exp.Func) -> Expression:
-        return _released(t, node, None, function)
-
-    return rule
-
-
-def _released(
-    t: OutputTranslator,
-    node: Any,
-    condition: Expression | None,
-    function: FunctionName,
-    *,
-    probability: float = 0.5,
-) -> Expression:
-    """One aggregate of one operand, of the rows for which the condition is true."""
-    only(node, "this", "big_int", "quantile", "expression")
-    operand = t.row.convert(node.this)
-    analysis = t.row.analysis
-    if condition is not None:
-        if t.analysis_of(operand).unit:
-            raise RefusedQuery(
-                "people under a condition are counted in a question of their own",
-                remedy="put the condition after WHERE",
-            )
-        analysis = Analysis(narrowed(t.frame.schema, condition))
-        facts = analysis.facts(operand)
-        case = Case(((condition, operand),), Constant(None, facts.kind))
-        made = plan_aggregate(function, operand, analysis, probability=probability)
-        if made.function == "count" and made.operand is None:
-            case = Case(((condition, Constant(1, "integer")),), Constant(None, "integer"))
-        return t.add(replace(made, operand=case), analysis)
-    aggregate = plan_aggregate(function, operand, analysis, probability=probability)
-    return t.add(aggregate, analysis)
-
-
-def _count(t: OutputTranslator, node: Any, condition: Expression | None = None) -> Expression:
-    """``COUNT(*)``, ``COUNT(x)`` and ``COUNT(DISTINCT x)``."""
-    only(node, "this", "big_int")
-    inner = node.this
-    if inner is None or type(inner).__name__ == "Star":
-        if inner is not None:
-            only(inner)
-        operand = None
+def _aggregate(t: OutputTranslator, node: Any) -> Expression:
+    """An aggregate by any of its spellings, with a condition after FILTER or without."""
+    condition = None
+    if type(node).__name__ == "Filter":
+        only(node, "this", "expression")
+        only(node.expression, "this")
+        condition = t.row.convert(node.expression.this)
+        node = node.this
+    spelling = spelling_of(node)
+    if spelling is None:
+        raise refused(node)
+    call = spelling.read(node, t)
+    if call.condition is not None:
         if condition is not None:
-            operand = Case(((condition, Constant(1, "integer")),), Constant(None, "integer"))
-        return t.add(plan_aggregate("count", operand, t.row.analysis), t.row.analysis)
-    if type(inner).__name__ != "Distinct":
-        return _released(t, node, condition, "count")
-    only(inner, "expressions")
-    if len(inner.expressions) != 1:
+            raise refused(node)
+        condition = t.row.convert(call.condition)
+    return _released(t, call, condition)
+
+
+def _released(t: OutputTranslator, call: SqlCall, condition: Expression | None) -> Expression:
+    """The aggregate that a call means, of the rows for which the condition is true."""
+    kind, analysis = kind_of(call.function), t.row.analysis
+    if call.operand is None:
+        operand = None if condition is None else _one_where(condition)
+        return t.add(kind.plan(operand, analysis), analysis)
+    operand = t.row.convert(call.operand)
+    if condition is None:
+        return t.add(kind.plan(operand, analysis, probability=call.probability), analysis)
+    if t.facts_of(operand).unit:
         raise RefusedQuery(
-            "combinations of columns are not counted", remedy="COUNT(DISTINCT x) of one column"
+            "people under a condition are counted in a question of their own",
+            remedy="put the condition after WHERE",
         )
-    return _released(t, _With(inner.expressions[0]), condition, "distinct")
+    analysis = Analysis(narrowed(t.frame.schema, condition))
+    made = kind.plan(operand, analysis, probability=call.probability)
+    case = Case(((condition, operand),), Constant(None, analysis.kind(operand)))
+    shown = _one_where(condition) if made.operand is None else case
+    return t.add(replace(made, operand=shown), analysis)
 
 
-class _With:
-    """A node's only argument, where an aggregate is expected."""
-
-    def __init__(self, this: exp.Expr) -> None:
-        self.this = this
-        self.args: dict[str, Any] = {"this": this}
-
-
-def _count_if(t: OutputTranslator, node: exp.CountIf) -> Expression:
-    only(node, "this")
-    condition = t.row.convert(node.this)
-    operand = Case(((condition, Constant(1, "integer")),), Constant(None, "integer"))
-    return t.add(plan_aggregate("count", operand, t.row.analysis), t.row.analysis)
-
-
-def _quantile(t: OutputTranslator, node: Any, condition: Expression | None = None) -> Expression:
-    """``QUANTILE(x, 0.9)`` and its spellings."""
-    asked = node.args.get("quantile") or node.args.get("expression")
-    if asked is None:
-        raise RefusedQuery("a quantile needs its probability", remedy="write QUANTILE(x, 0.9)")
-    return _released(t, node, condition, "quantile", probability=_probability(t, asked))
-
-
-def _median(t: OutputTranslator, node: Any, condition: Expression | None = None) -> Expression:
-    only(node, "this")
-    return _released(t, node, condition, "quantile", probability=0.5)
-
-
-def _within(t: OutputTranslator, node: Any, condition: Expression | None = None) -> Expression:
-    """``PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)``; descending it counts from the top."""
-    only(node, "this", "expression")
-    inner, order = node.this, node.expression
-    if type(inner).__name__ not in {"PercentileCont", "PercentileDisc"}:
-        raise refused(inner)
-    only(inner, "this")
-    only(order, "expressions")
-    if len(order.expressions) != 1:
-        raise RefusedQuery("a quantile is of one column", remedy="write WITHIN GROUP (ORDER BY x)")
-    (ordered,) = order.expressions
-    only(ordered, "this", "desc")
-    probability = _probability(t, inner.this)
-    if ordered.args.get("desc"):
-        probability = 1.0 - probability
-    return _released(t, _With(ordered.this), condition, "quantile", probability=probability)
-
-
-def _probability(t: OutputTranslator, node: exp.Expr) -> float:
-    made = t.row.convert(node)
-    if (
-        isinstance(made, Constant)
-        and isinstance(made.value, int | float)
-        and made.kind != "boolean"
-    ) and 0 <= made.value <= 1:
-        return float(made.value)
-    raise RefusedQuery(
-        "a quantile's probability is a constant from 0 to 1", remedy="write QUANTILE(x, 0.9)"
-    )
-
-
-def _filter(t: OutputTranslator, node: exp.Filter) -> Expression:
-    """``COUNT(*) FILTER (WHERE x > 1)``."""
-    only(node, "this", "expression")
-    only(node.expression, "this")
-    condition = t.row.convert(node.expression.this)
-    name = type(node.this).__name__
-    if name in _SIMPLE:
-        return _released(t, node.this, condition, _SIMPLE[name])
-    if name in _MORE:
-        return _MORE[name](t, node.this, condition)
-    raise refused(node.this)
-
-
-_SIMPLE: dict[str, FunctionName] = {
-    "Sum": "sum",
-    "Avg": "mean",
-    "Variance": "variance",
-    "Stddev": "stddev",
-    "StddevSamp": "stddev",
-}
-_MORE: dict[str, Callable[..., Expression]] = {
-    "Count": _count,
-    "Median": _median,
-    "Quantile": _quantile,
-    "PercentileCont": _quantile,
-    "PercentileDisc": _quantile,
-    "ApproxQuantile": _quantile,
-    "WithinGroup": _within,
-}
+def _one_where(condition: Expression) -> Expression:
+    """What has a value in the rows for which a condition is true."""
+    return Case(((condition, Constant(1, "integer")),), Constant(None, "integer"))
 
 
 def _star(_: OutputTranslator, node: exp.Star) -> Expression:
     raise refused(node)
 
 
-def _named_rule(t: OutputTranslator, node: Any) -> Expression:
-    if str(node.this).lower() in {"approx_percentile", "percentile"} and len(node.expressions) == 2:
-        operand, asked = node.expressions
-        return _released(t, _With(operand), None, "quantile", probability=_probability(t, asked))
-    return CALLS["Anonymous"](t, node)
-
-
-OutputTranslator.rules = {
-    **SCALARS,
-    **CALLS,
-    **{name: _simple(function) for name, function in _SIMPLE.items()},
-    **_MORE,
-    "CountIf": _count_if,
-    "Filter": _filter,
-    "Star": _star,
-    "Anonymous": _named_rule,
-}
+OutputTranslator.rules = {**SCALARS, **CALLS, "Filter": _aggregate, "Star": _star}
 
 
 _MOST_OUTPUTS = 200
-_QUANTILES = frozenset({"PercentileCont", "PercentileDisc", "ApproxQuantile", "Median"})
 
 
 def read_outputs(t: Translator, nodes: Sequence[Any], keys: Sequence[Key]) -> tuple[Output, ...]:
@@ -399,8 +293,8 @@ def _name(node: Any, made: Expression, keys: Sequence[Key]) -> str:
         inner = inner.this
     if type(inner.this).__name__ == "Column":
         column = f"_{inner.this.name}"
-    median = type(inner).__name__ == "Median"
-    word = "median" if median else "quantile" if type(inner).__name__ in _QUANTILES else inner.key
+    spelling = spelling_of(inner)
+    word = inner.key if spelling is None else spelling.label_of(inner)
     return f"{word}{column}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from quaestor.curator.aggregates import spelling_of
 from quaestor.curator.analysis.facts import folded
 from quaestor.errors import RefusedQuery
 
@@ -32,12 +33,16 @@ class Translator:
     def convert(self, node: exp.Expr) -> Expression:
         """The expression that a node means; refused if there is no rule for it."""
         with placed(self.text, node):
-            rule = self.rules.get(type(node).__name__)
+            rule = self.rule_for(node)
             if rule is None:
                 raise refused(node)
             made = folded(rule(self, node), self.analysis)
             self.analysis.facts(made)
         return made
+
+    def rule_for(self, node: exp.Expr) -> Callable[[Any, Any], Expression] | None:
+        """The rule for a node of this kind, if there is one."""
+        return self.rules.get(type(node).__name__)
 
     def column(self, node: exp.Column) -> Expression:
         """What a name means."""
@@ -66,7 +71,9 @@ def is_aggregate(node: exp.Expr) -> bool:
     """Whether it puts many rows together, allowed or not."""
     from sqlglot import exp
 
-    return isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup)
+    if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup):
+        return True
+    return isinstance(node, exp.Anonymous) and spelling_of(node) is not None
 
 
 def aggregates_in(node: exp.Expr) -> bool:
