@@ -95,7 +95,7 @@ def clinic(tmp_path: Path) -> Callable[..., Clinic]:
                 budget = Budget(epsilon=1.0, delta=DELTA)
                 query = plan(sql, curator.catalog, rows=rows, groups=groups)
                 asked = price(query, budget, curator.catalog, delta=1e-6, sql=sql)
-                engine = curator._checked(asked)
+                engine = curator._engines.prepared(asked.offer.measurement)
                 measurement = asked.offer.measurement
                 if counted is None:
                     measured.append(engine.prepare(measurement).exact())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quaestor.curator.analysis.facts import Facts, declared_facts, grain_of
+from quaestor.curator.analysis.facts import ValueFacts, declared_facts, grain_of
 from quaestor.curator.analysis.intervals import INTERVALS
 from quaestor.curator.analysis.possible_values import narrowed, possible_values
 from quaestor.curator.analysis.static_analysis import Analysis
@@ -116,7 +116,7 @@ def points(chance: random.Random, count: int) -> list[dict[str, Any]]:
     return rows
 
 
-def assert_inside(value: Value, facts: Facts) -> None:
+def assert_inside(value: Value, facts: ValueFacts) -> None:
     if value is None:
         assert facts.nullable
         return

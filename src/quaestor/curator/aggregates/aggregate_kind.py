@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from quaestor.curator.analysis.facts import Facts, article, default_step
+from quaestor.curator.analysis.facts import ValueFacts, article, default_step
 from quaestor.curator.analysis.intervals import bounds_remedy
 from quaestor.curator.kernel.measures import Rows, Total
 from quaestor.curator.language.expressions import Arithmetic, Column, Constant, Expression, spell
@@ -142,7 +142,7 @@ class AggregateKind(ABC):
         return self.planned(operand, analysis.facts(operand), probability=probability)
 
     @abstractmethod
-    def planned(self, operand: Expression, facts: Facts, *, probability: float) -> Aggregate:
+    def planned(self, operand: Expression, facts: ValueFacts, *, probability: float) -> Aggregate:
         """The aggregate of an operand of which this is known."""
 
     def whole(self, aggregate: Aggregate, analysis: Analysis) -> bool:
@@ -150,10 +150,10 @@ class AggregateKind(ABC):
         del aggregate, analysis
         return False
 
-    def facts(self, aggregate: Aggregate, analysis: Analysis) -> Facts:
+    def facts(self, aggregate: Aggregate, analysis: Analysis) -> ValueFacts:
         """What is known of it once it is released: noise has no bounds."""
         whole = self.whole(aggregate, analysis)
-        return Facts(kind="integer" if whole else "real", nullable=not whole)
+        return ValueFacts(kind="integer" if whole else "real", nullable=not whole)
 
     @abstractmethod
     def recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
@@ -174,7 +174,7 @@ class OfNumbers(AggregateKind):
     word: ClassVar[str]
     """Its usual name in SQL."""
 
-    def planned(self, operand: Expression, facts: Facts, *, probability: float) -> Aggregate:
+    def planned(self, operand: Expression, facts: ValueFacts, *, probability: float) -> Aggregate:
         """With bounds that are whole numbers of steps."""
         word = self.word
         if not facts.number:
@@ -224,7 +224,7 @@ class OfNumbers(AggregateKind):
         return f"{self.word}({operand})"
 
 
-def _steps(facts: Facts, *, bare: bool) -> tuple[float, float, float]:
+def _steps(facts: ValueFacts, *, bare: bool) -> tuple[float, float, float]:
     """Bounds that are whole numbers of steps, and the step."""
     most = max(abs(facts.low), abs(facts.high))
     step = default_step(facts.low, facts.high)

@@ -14,7 +14,7 @@ from quaestor.curator.language.terms import Measured, Term, measured
 if TYPE_CHECKING:
     from quaestor.curator.aggregates.aggregate_kind import SqlReader
     from quaestor.curator.aggregates.recipe import Recipe
-    from quaestor.curator.analysis.facts import Facts
+    from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.analysis.static_analysis import Analysis
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.language.terms import Termlike
@@ -54,7 +54,7 @@ class CountKind(AggregateKind):
     functions = (count,)
     ranks = True
 
-    def planned(self, operand: Expression, facts: Facts, *, probability: float) -> Aggregate:
+    def planned(self, operand: Expression, facts: ValueFacts, *, probability: float) -> Aggregate:
         """An operand that always has a value says nothing: all rows count."""
         del probability
         return Aggregate(function=self.name, operand=operand if facts.nullable else None)

@@ -15,7 +15,7 @@ from quaestor.errors import InvalidParameter, RefusedQuery
 if TYPE_CHECKING:
     from quaestor.curator.aggregates.aggregate_kind import SqlReader
     from quaestor.curator.aggregates.recipe import Recipe
-    from quaestor.curator.analysis.facts import Facts
+    from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.analysis.static_analysis import Analysis
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.language.terms import Term, Termlike
@@ -41,7 +41,7 @@ def read_distinct(inner: Any, reader: SqlReader) -> SqlCall:
 class _Different(AggregateKind):
     """What units and values have in common: they are counted."""
 
-    def planned(self, operand: Expression, facts: Facts, *, probability: float) -> Aggregate:
+    def planned(self, operand: Expression, facts: ValueFacts, *, probability: float) -> Aggregate:
         """Units, where the operand says whom a row is about."""
         del probability
         if facts.unit:

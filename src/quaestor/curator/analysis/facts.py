@@ -33,12 +33,11 @@ if TYPE_CHECKING:
     from quaestor.curator.catalog.model import ColumnFacts
     from quaestor.curator.language.expressions import Expression, Kind, Value
 
-
 __all__ = [
     "FINEST_GRAIN",
     "LARGEST",
     "SMALLEST_GRAIN",
-    "Facts",
+    "ValueFacts",
     "alike",
     "article",
     "as_date",
@@ -65,7 +64,7 @@ _MANTISSA: Final = 53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class ValueFacts:
     """What is known of the values of an expression."""
 
     kind: Kind
@@ -91,7 +90,7 @@ class Facts:
         """Whether a sum of it can be protected."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
-    def between(self, low: float, high: float) -> Facts:
+    def between(self, low: float, high: float) -> ValueFacts:
         """The same, known to lie between these too."""
         low, high = max(self.low, low), min(self.high, high)
         if low > high:  # nothing is left: any point will do
@@ -100,10 +99,10 @@ class Facts:
         return replace(self, low=low, high=high, most=min(self.most, most))
 
 
-def number_facts(kind: Kind, low: float, high: float, *, grain: int, nullable: bool) -> Facts:
+def number_facts(kind: Kind, low: float, high: float, *, grain: int, nullable: bool) -> ValueFacts:
     """Facts about a number between two others."""
     most = max(abs(low), abs(high))
-    return Facts(kind=kind, low=low, high=high, most=most, grain=grain, nullable=nullable)
+    return ValueFacts(kind=kind, low=low, high=high, most=most, grain=grain, nullable=nullable)
 
 
 def grain_of(number: float) -> int:
@@ -120,26 +119,26 @@ def default_step(low: float, high: float) -> float:
     return 2.0 ** math.ceil(math.log2(step))
 
 
-def constant_facts(constant: Constant) -> Facts:
+def constant_facts(constant: Constant) -> ValueFacts:
     """Everything is known of a constant."""
     value = constant.value
     if value is None or constant.kind not in NUMBERS or isinstance(value, str):
-        return Facts(kind=constant.kind, nullable=value is None)
+        return ValueFacts(kind=constant.kind, nullable=value is None)
     return number_facts(constant.kind, value, value, grain=grain_of(value), nullable=False)
 
 
-def declared_facts(column: ColumnFacts, *, unit: bool = False) -> Facts:
+def declared_facts(column: ColumnFacts, *, unit: bool = False) -> ValueFacts:
     """What the catalog says of a column, as it is read.
 
     Numbers are moved into declared bounds when they are read. Reals are rounded to their
     granularity; without one they stay as they are, but below 2^-40 they are 0.
     """
     if column.kind not in NUMBERS:
-        return Facts(kind=column.kind, keys=column.keys, nullable=not unit, unit=unit)
+        return ValueFacts(kind=column.kind, keys=column.keys, nullable=not unit, unit=unit)
     low = -math.inf if column.low is None else column.low
     high = math.inf if column.high is None else column.high
     step = column.granularity
-    return Facts(
+    return ValueFacts(
         kind=column.kind,
         low=low,
         high=high,
@@ -177,7 +176,7 @@ def article(kind: Kind) -> str:
     return _WORDS[kind]
 
 
-def expect(expression: Expression, facts: Facts, kinds: frozenset[Kind], what: str) -> None:
+def expect(expression: Expression, facts: ValueFacts, kinds: frozenset[Kind], what: str) -> None:
     """Refuse the expression if it is of no kind that is wanted here."""
     if facts.kind in kinds:
         return

@@ -36,10 +36,9 @@ from quaestor.curator.language.functions import FUNCTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from quaestor.curator.analysis.facts import Facts
+    from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.analysis.static_analysis import Analysis
     from quaestor.curator.language.expressions import Value
-
 
 __all__ = ["narrowed", "possible_values"]
 
@@ -123,7 +122,7 @@ _MOST_EFFORT = 200_000
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
-def narrowed(schema: Mapping[str, Facts], condition: Expression) -> dict[str, Facts]:
+def narrowed(schema: Mapping[str, ValueFacts], condition: Expression) -> dict[str, ValueFacts]:
     """The facts about the rows for which the condition is true."""
     found = dict(schema)
     effort = _MOST_EFFORT
@@ -165,7 +164,7 @@ def _strict(expression: Expression) -> frozenset[str]:
     return frozenset().union(*(_strict(child) for child in inside))
 
 
-def _declare(found: dict[str, Facts], part: Expression) -> None:
+def _declare(found: dict[str, ValueFacts], part: Expression) -> None:
     """A list of values that the analyst wrote declares the keys of a column without any."""
     values: tuple[Value, ...]
     match part:
@@ -182,7 +181,7 @@ def _declare(found: dict[str, Facts], part: Expression) -> None:
         found[name] = replace(facts, keys=values)
 
 
-def _bound(found: dict[str, Facts], part: Expression) -> None:
+def _bound(found: dict[str, ValueFacts], part: Expression) -> None:
     match part:
         case Member(operand=Column(name=name)) if found[name].number:
             numbers = [float(value.value) for value in part.values]  # type: ignore[arg-type]
@@ -193,7 +192,7 @@ def _bound(found: dict[str, Facts], part: Expression) -> None:
             _compare(found, name, _MIRRORED[part.operator], value)
 
 
-def _compare(found: dict[str, Facts], name: str, operator: str, value: float) -> None:
+def _compare(found: dict[str, ValueFacts], name: str, operator: str, value: float) -> None:
     facts = found[name]
     if not facts.number:
         return
@@ -210,7 +209,7 @@ def _compare(found: dict[str, Facts], name: str, operator: str, value: float) ->
     found[name] = facts.between(low, high)
 
 
-def _choose(found: dict[str, Facts], part: Expression, effort: int) -> int:
+def _choose(found: dict[str, ValueFacts], part: Expression, effort: int) -> int:
     """Of declared keys only those remain that the part is true of; what effort is left then.
 
     Where that is too much work all of them stay, which shows more groups than needed.

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     Group = tuple[Value, ...]
 
-
 __all__ = ["ReleasedGroups", "answer_of", "columns_of"]
 
 

@@ -37,16 +37,15 @@ from quaestor.errors import RefusedQuery
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quaestor.curator.analysis.facts import Facts
+    from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.language.query import Aggregate, Key, Query
     from quaestor.curator.questions.scope import Frame
 
-
-__all__ = ["Asked", "Resolver", "assemble", "resolved"]
+__all__ = ["AskedTerms", "Resolver", "assemble", "resolved"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedTerms:
     """What is asked of rows, in terms: keys, outputs, and what is made of released values."""
 
     keys: tuple[tuple[str, Expression], ...] = ()
@@ -56,7 +55,7 @@ class Asked:
     limit: int | None = None
 
 
-def assemble(frame: Frame, asked: Asked, *, rows: int | None, groups: int | None) -> Query:
+def assemble(frame: Frame, asked: AskedTerms, *, rows: int | None, groups: int | None) -> Query:
     """The query, with every check that SQL goes through."""
     resolver = Resolver(frame)
     keys = tuple(
@@ -96,7 +95,7 @@ class _Outside:
         self.outputs: dict[str, Expression] = {
             key.name.lower(): Keyed(place) for place, key in enumerate(keys)
         }
-        self._facts: list[Facts] = []
+        self._facts: list[ValueFacts] = []
         self.analysis = Analysis(
             {},
             keys=[key_facts(key) for key in keys],

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-
 __all__ = [
     "Aggregated",
     "Arithmetic",

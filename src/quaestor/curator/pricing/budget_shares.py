@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-
 __all__ = [
     "Noise",
     "few_digits_down",

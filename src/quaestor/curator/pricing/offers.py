@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from quaestor.curator.language.query import Aggregate, Query
     from quaestor.curator.pricing.budget_shares import Noise
 
-
 __all__ = [
     "Accuracy",
     "Measuring",

@@ -11,6 +11,7 @@ from quaestor.curator.engines.registry import tables_of
 from quaestor.curator.pricing.offers import Accuracy, offer
 from quaestor.curator.questions.canonical import canonical_json
 from quaestor.curator.questions.wire import to_wire
+from quaestor.curator.sql import parse
 from quaestor.errors import InvalidParameter, RefusedQuery
 from quaestor.ledger import query_digest
 from quaestor.ledger.totals.amounts import above
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.offers import Offer
-
 
 __all__ = ["DELTA_SHARE", "Budget", "Cost", "Priced", "identity_of", "plan", "price"]
 
@@ -111,8 +111,6 @@ def plan(
         RefusedQuery: it is not allowed; the error says why, and what to ask instead.
     """
     if isinstance(question, str):
-        from quaestor.curator.sql import parse
-
         return parse(question, catalog, rows=rows, groups=groups)
     if not hasattr(question, "query"):
         raise InvalidParameter("question", question, "SQL, or a question of the builder")

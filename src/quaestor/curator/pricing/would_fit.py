@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from quaestor.ledger import Account
     from quaestor.ledger.price import Price
 
-
 __all__ = ["refusal", "would_fit"]
 
 _STEPS = 12

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from quaestor.curator.aggregates import kind_of
-from quaestor.curator.analysis.facts import Facts, article
+from quaestor.curator.analysis.facts import ValueFacts, article
 from quaestor.curator.analysis.possible_values import possible_values
 from quaestor.curator.kernel.measurement import code_of
 from quaestor.curator.language.expressions import (
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Kind, Value
     from quaestor.curator.language.query import Output
     from quaestor.curator.questions.scope import Frame
-
 
 __all__ = [
     "MOST_GROUPS",
@@ -95,10 +94,10 @@ def _as_cells(spelled: str, values: Sequence[Value], kind: Kind) -> tuple[tuple[
     return tuple(found.values()), f"{spelled} is {article(kind)}: it is never {shown}"
 
 
-def key_facts(key: Key) -> Facts:
+def key_facts(key: Key) -> ValueFacts:
     """What is known of a key once it is shown."""
     nullable = key.values is None or None in key.values
-    return Facts(kind=key.kind, nullable=nullable)
+    return ValueFacts(kind=key.kind, nullable=nullable)
 
 
 def plan_contribution(

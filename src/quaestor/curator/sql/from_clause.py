@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.catalog.model import Catalog
 
-__all__ = ["RowTranslator", "Rows"]
+__all__ = ["FromClause", "RowTranslator"]
 
 _SIDES = {"": "inner", "LEFT": "left"}
 
@@ -48,7 +48,7 @@ class RowTranslator(Translator):
         return super().convert(node)
 
 
-class Rows:
+class FromClause:
     """Reads the rows that a question is about."""
 
     def __init__(self, text: str, catalog: Catalog) -> None:

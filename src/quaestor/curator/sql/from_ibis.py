@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.language.query import Query
 
-
 __all__ = ["from_ibis", "ibis_table"]
 
 _TYPES = {

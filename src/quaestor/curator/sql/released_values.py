@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from quaestor.curator.aggregates.aggregate_kind import SqlCall
-    from quaestor.curator.analysis.facts import Facts
+    from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.language.query import Aggregate, Key
     from quaestor.curator.questions.scope import Frame
-
 
 __all__ = [
     "OutputTranslator",
@@ -57,7 +56,7 @@ class OutputTranslator(Translator):
         self.keys = keys
         self.aggregates: list[Aggregate] = []
         self.aliases: dict[str, Expression] = {}
-        self._facts: list[Facts] = []
+        self._facts: list[ValueFacts] = []
         super().__init__(
             text,
             frame,
@@ -124,7 +123,7 @@ class OutputTranslator(Translator):
             remedy=f"GROUP BY {name}, or aggregate it, as in AVG({name})",
         )
 
-    def facts_of(self, expression: Expression) -> Facts:
+    def facts_of(self, expression: Expression) -> ValueFacts:
         """What is known of an expression of rows."""
         return self.row.analysis.facts(expression)
 

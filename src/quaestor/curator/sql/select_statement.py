@@ -9,7 +9,7 @@ from quaestor.curator.analysis.static_analysis import Analysis
 from quaestor.curator.language.expressions import Expression, Logic
 from quaestor.curator.questions.plan import Parts, finish, plan_contribution, plan_key
 from quaestor.curator.questions.scope import nearest
-from quaestor.curator.sql.from_clause import Rows, RowTranslator
+from quaestor.curator.sql.from_clause import FromClause, RowTranslator
 from quaestor.curator.sql.released_values import (
     OutputTranslator,
     by_place,
@@ -20,6 +20,7 @@ from quaestor.curator.sql.released_values import (
 )
 from quaestor.curator.sql.row_functions import CALLS
 from quaestor.curator.sql.row_values import SCALARS
+from quaestor.curator.sql.text import read
 from quaestor.curator.sql.translator import Translator, aggregates_in, only, placed
 from quaestor.errors import RefusedQuery
 
@@ -32,28 +33,48 @@ if TYPE_CHECKING:
     from quaestor.curator.language.query import Key, Query
     from quaestor.curator.questions.scope import Frame
 
-
-__all__ = ["OuterTranslator", "Statement", "inner_select", "wrapped"]
+__all__ = ["SelectStatement", "parse"]
 
 _MOST_KEYS = 10
 
 
-class Statement:
+def parse(
+    text: str, catalog: Catalog, *, rows: int | None = None, groups: int | None = None
+) -> Query:
+    """The query that a SELECT means, over the tables of a catalog.
+
+    ``rows`` and ``groups`` say how much of one unit counts, if less than declared: fewer rows
+    need less noise, and leave more out.
+
+    Raises:
+        RefusedQuery: it is not allowed; the error says where, why, and what to write instead.
+    """
+    tree = read(text)
+    try:
+        return SelectStatement(text, catalog).query(tree, rows=rows, groups=groups)
+    except RecursionError:
+        raise RefusedQuery(
+            "the question is nested too deeply",
+            remedy="name parts of it: WITH part AS (SELECT ...) SELECT ... FROM part",
+        ) from None
+
+
+class SelectStatement:
     """Builds the query that one SELECT means."""
 
     def __init__(self, text: str, catalog: Catalog) -> None:
-        self.text, self.rows = text, Rows(text, catalog)
+        self.text, self.rows = text, FromClause(text, catalog)
 
     def query(self, select: exp.Select, *, rows: int | None, groups: int | None) -> Query:
         """The query, with contributions as declared or less."""
-        inside = inner_select(select)
+        inside = _inner_select(select)
         if inside is None:
             frame, translator, parts = self._aggregated(select, {})
         else:
             inner, name = inside
             known = self.rows.named(select, {}, without=inner)
             frame, translator, parts = self._aggregated(inner, known)
-            parts = wrapped(translator, parts, select, name)
+            parts = _wrapped(translator, parts, select, name)
         contribution = plan_contribution(frame, parts.keys, rows=rows, groups=groups)
         return finish(frame, parts, contribution)
 
@@ -147,7 +168,7 @@ def _word(node: Any) -> str:
     return f"{node.key}{column}"
 
 
-class OuterTranslator(Translator):
+class _OuterTranslator(Translator):
     """Expressions over the outputs of the question inside."""
 
     rules: ClassVar[Any] = {**SCALARS, **CALLS}
@@ -171,7 +192,7 @@ class OuterTranslator(Translator):
         return self.outputs[node.name.lower()]
 
 
-def inner_select(select: exp.Select) -> tuple[Any, str] | None:
+def _inner_select(select: exp.Select) -> tuple[Any, str] | None:
     """The aggregating SELECT that this one is around, and its name; ``None`` if it is not."""
     origin: Any = select.args.get("from_")
     if origin is None or type(origin.this).__name__ not in {"Subquery", "Table"}:
@@ -188,7 +209,7 @@ def inner_select(select: exp.Select) -> tuple[Any, str] | None:
     return inner, name
 
 
-def wrapped(inner: Translator, parts: Parts, select: exp.Select, name: str) -> Parts:
+def _wrapped(inner: Translator, parts: Parts, select: exp.Select, name: str) -> Parts:
     """What the outer SELECT makes of the released values of the inner one."""
     with placed(inner.text, select):
         only(select, "expressions", "from_", "where", "with_", "order", "limit")
@@ -205,7 +226,7 @@ def wrapped(inner: Translator, parts: Parts, select: exp.Select, name: str) -> P
                 "the question inside is cut off by LIMIT already",
                 remedy="put WHERE, ORDER BY and LIMIT on one level",
             )
-        outer = OuterTranslator(inner, parts, name)
+        outer = _OuterTranslator(inner, parts, name)
         outputs = parts.outputs
         if [type(node).__name__ for node in select.expressions] != ["Star"]:
             outputs = read_outputs(outer, select.expressions, parts.keys)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.questions.scope import Frame
 
-
 __all__ = ["Translator", "aggregates_in", "is_aggregate", "only", "place_of", "placed", "refused"]
 
 
