@@ -4,6 +4,9 @@ Three things are known of numbers. ``low`` and ``high`` are where they lie by de
 sums and means are bounded by. ``most`` is a size that none exceeds whatever happens; it may be
 finite where the bounds are not. ``grain`` says that all are multiples of ``2 ** grain``: products
 of such numbers cannot become too small for a float, which some engines take for an error.
+
+Kinds must agree, and constants take the kind of what they stand with: NULL any kind, texts of dates
+that of dates. What is made of constants only is a constant.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Intervals: where a result lies, given where its operands lie.
 
 Floating-point addition, multiplication and division are monotone in each operand, rounding
-included, so that results lie between those of the corners.
+included, so that results lie between those of the corners. Casts are here too: which there are, and
+what to do about numbers without bounds.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 What rows are grouped by such an expression has a row for each of them, and needs no selection of
 groups that are large enough.
+
+A condition leaves fewer of them, with narrower bounds: ``WHERE age BETWEEN 40 AND 60`` makes a sum
+of ages cheaper, ``WHERE city IN ('Rome', 'Paris')`` declares the cities of a grouping, and ``WHERE
+sex IS NOT NULL`` takes the row of the others away.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The columns of an answer, computed from released figures alone."""
+"""From released figures to an answer: aggregates, outputs, HAVING, ORDER BY, LIMIT.
+
+Everything here is computed of what the kernel drew, and of the question: no exact figure is seen.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the builder's question to a query."""
+"""From the builder's question to a query: names are looked up, constants take their kinds."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 An expression never fails. Numbers are 64-bit floats; integers are those that floats hold exactly.
 Whatever has no value (a division by zero, the logarithm of a negative number, text that is not a
-number, NaN) is NULL. Expressions are values: frozen, hashable, equal when they say the same.
+number, NaN) is NULL. Expressions are values: frozen, hashable, equal when they say the same; they
+are walked by :func:`children` and :func:`nodes`, and :func:`spell` writes them as SQL.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ to :math:`w_i^{1/3}`; subject to :math:`\sum\rho_i = \rho`, likewise to :math:`w
 that several aggregates share has the sum of their weights, so that sharing is rewarded.
 
 Choices (of groups, of quantiles) count with the variance of their scores, in the same units. The
-factors that bring them to the form above are here too.
+factors that bring them to the form above are here too. What a share buys is rounded to parameters
+of few digits that keep within it exactly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Questions with a price: parsed, planned and priced, before anything is looked at or charged."""
+"""Questions with a price: parsed, planned and priced, before anything is looked at or charged.
+
+A priced question is known by its fingerprint: what it asks, of which declared data, with which
+noise. Two questions with one fingerprint have the same answers with the same probabilities, so that
+the stored answer to one is an answer to the other, and costs nothing.
+"""
 
 from __future__ import annotations
 

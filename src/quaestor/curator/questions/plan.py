@@ -1,4 +1,4 @@
-"""From grouped rows to a query: bounds and steps of aggregates, values of keys, contributions.
+"""From grouped rows to a query: values of keys, contributions, and what is worth asking.
 
 The last checks before a question may be priced. SQL and the builder share them.
 """

@@ -1,4 +1,7 @@
-"""Rules for what is released: aggregates, and what is computed from them and from keys."""
+"""Rules for what is released: aggregates, and what is computed from them and from keys.
+
+They are for SELECT, HAVING, ORDER BY and LIMIT. How an aggregate is spelled, it knows itself.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,7 @@ __all__ = [
 ]
 
 _MOST_AGGREGATES = 100
+_MOST_OUTPUTS = 200
 
 
 class OutputTranslator(Translator):
@@ -190,9 +194,6 @@ def _star(_: OutputTranslator, node: exp.Star) -> Expression:
 
 
 OutputTranslator.rules = {**SCALARS, **CALLS, "Filter": _aggregate, "Star": _star}
-
-
-_MOST_OUTPUTS = 200
 
 
 def read_outputs(t: Translator, nodes: Sequence[Any], keys: Sequence[Key]) -> tuple[Output, ...]:

@@ -1,4 +1,8 @@
-"""Rules for the whole question: its keys, outputs, conditions on released values, and order."""
+"""Rules for the whole question: its keys, outputs, conditions on released values, and order.
+
+A SELECT around one that aggregates only reckons with what is released: ``SELECT n / 2 FROM (SELECT
+COUNT(*) AS n FROM visits) AS t WHERE n > 10`` looks at no row of anybody. Its WHERE is a HAVING.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The way from a syntax tree to an expression: one rule a kind of node, and no other way."""
+"""The way from a syntax tree to an expression: one rule a kind of node, and no other way.
+
+A node without a rule is refused: by name, with the reason and what to write instead, where there is
+something to say.
+"""
 
 from __future__ import annotations
 
