@@ -10,7 +10,7 @@ from quaestor.errors import BudgetExceeded, QuaestorError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quaestor.curator.priced_question import Budget, Priced
+    from quaestor.curator.pricing.priced_question import Budget, Priced
     from quaestor.ledger import Account
     from quaestor.ledger.price import Price
 
