@@ -261,7 +261,7 @@ def _black_box(release: Release, delta: float) -> Release:
     if _is_black_box(release):
         return release
     if has_range(release):
-        box: Release = PureDP(epsilon=single.range_epsilon)  # type: ignore[attr-defined]
+        box: Release = PureDP(epsilon=single.range_epsilon)  # type: ignore[arg-type]
         return box * release.count if isinstance(release, Repeated) else box
     epsilon = privacy_loss([single]).epsilon_bounds(delta=delta).upper
     if epsilon > 1e6:

@@ -11,10 +11,9 @@ from quaestor.accounting.filters import (
     filter_from_dict,
     fitting_version,
 )
-from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter
+from quaestor.accounting.filters.base import DeltaMeter, EpsilonMeter
 from quaestor.accounting.filters.moments import MomentMeter
 from quaestor.accounting.membership import heaviest as across
-from quaestor.accounting.membership.replacement import with_record_replaced
 from quaestor.accounting.releases import GraphSketch, SampledWithoutReplacement, counts_of
 from quaestor.errors import InvalidParameter
 
@@ -37,7 +36,6 @@ __all__ = [
     "realised_cost",
     "refuse_misfits",
     "refuse_mixed_directions",
-    "with_record_replaced",
 ]
 
 PRICING = 2
@@ -60,7 +58,7 @@ def cost(meter: Meter, releases: Iterable[Release], *, neighbours: str) -> Fract
     once = meter.cost(listed)
     if neighbours != "replace_record" or once is None:
         return once
-    twice = meter.cost(map(with_record_replaced, listed))
+    twice = meter.cost(release.with_record_replaced() for release in listed)
     return None if twice is None else max(twice, 2 * once)
 
 

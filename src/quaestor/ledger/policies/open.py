@@ -23,7 +23,7 @@ from quaestor.ledger.theory import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Meter
     from quaestor.accounting.releases import Release
     from quaestor.ledger.amounts import Totals
     from quaestor.ledger.policies.base import Terms

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from quaestor.accounting.filters import Odometer
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Meter
     from quaestor.ledger.account_limits import AccountLimits
     from quaestor.ledger.policies.base import Limit
 

@@ -150,7 +150,7 @@ class Staircase(RealNoise):
     @property
     def standard_error(self) -> float:
         """The standard deviation of the noise; rounding adds up to half a step."""
-        from quaestor.accounting.papers.least_variance import staircase_variance
+        from quaestor.accounting.releases.staircase import staircase_variance
 
         variance = staircase_variance(epsilon=self.epsilon, gamma=float(self._gamma))
         return math.sqrt(variance) * float(self._stair * self.step)

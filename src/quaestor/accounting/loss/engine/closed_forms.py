@@ -30,6 +30,7 @@ from quaestor.accounting.loss.laws.sampled_laplace import SampledLaplaceLoss
 from quaestor.accounting.loss.laws.sketch import GraphSketchLoss
 from quaestor.accounting.numerics.balls import ZERO, between, outward, refined
 from quaestor.accounting.numerics.chi_square import MOST_DEGREES, chi_square_tails
+from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,13 +57,13 @@ def _curve(law: Law) -> Callable[[arb], arb] | None:
     """The closed form; parameters that come from float arithmetic may be off by a few ulps."""
     match law:
         case GaussianLoss():
-            return partial(_gaussian, _blurred(law.mu))
+            return partial(gaussian_delta, _blurred(law.mu))
         case LaplaceLosses() if list(law.counts) == [1.0]:
             return partial(_laplace, _blurred(float(law.epsilons[0])))
         case BoundedRangeLoss():
             return partial(_bounded_range, _blurred(law.epsilon))
         case SampledGaussianLosses() if list(law.counts) == [1.0]:
-            plain = partial(_gaussian, _blurred(float(law.mus[0])))
+            plain = partial(gaussian_delta, _blurred(float(law.mus[0])))
             return _sampled(plain, float(law.rates[0]), removing=law.removing)
         case SampledLaplaceLoss():
             plain = partial(_laplace, _blurred(law.epsilon))
@@ -81,12 +82,6 @@ def _profile(curve: Callable[[arb], arb]) -> Callable[[float], Bounds]:
         return value.clipped(0.0, 1.0)
 
     return bounds
-
-
-def _gaussian(mu: arb, epsilon: arb) -> arb:
-    root = arb(2).sqrt()
-    near, far = (epsilon / mu - mu / 2) / root, (epsilon / mu + mu / 2) / root
-    return (near.erfc() - epsilon.exp() * far.erfc()) / 2
 
 
 def _laplace(shift: arb, epsilon: arb) -> arb:
