@@ -133,7 +133,7 @@ def _turned_profile(
     from quaestor.accounting.curves.worst_of import Maximum
     from quaestor.accounting.loss.engine.loss_profile import LossProfile
 
-    plain = [(_laws(release)[0], count) for release, count in map(_counted, releases)]
+    plain = [(_laws(release)[0], count) for release, count in (each.counted() for each in releases)]
     orders = []
     for swapped in (False, True):
         laws = [
@@ -141,11 +141,6 @@ def _turned_profile(
             for release, count, removing in turned
         ]
         orders.append(LossProfile([*plain, *laws]))
-    single = [*(_counted(release)[0] for release in releases), *(r for r, _, _ in turned)]
+    single = [*(release.counted()[0] for release in releases), *(r for r, _, _ in turned)]
     bracketed = any(release.bracketed for release in single)
     return Maximum(attained=() if bracketed else orders, upper=orders, turned=True)
-
-
-def _counted(release: Release) -> tuple[Release, int]:
-    ((single, count),) = kind_of([release])
-    return single, count

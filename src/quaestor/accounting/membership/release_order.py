@@ -10,7 +10,6 @@ Numbers are compared as the fractions that they exactly are.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -28,9 +27,9 @@ from quaestor.accounting.releases import (
     PureDP,
     RandomizedResponse,
     Release,
-    Repeated,
     Staircase,
     ZeroConcentratedDP,
+    counts_of,
 )
 
 if TYPE_CHECKING:
@@ -45,16 +44,7 @@ Kind = tuple[tuple[Release, int], ...]
 
 def kind_of(releases: Iterable[Release]) -> Kind:
     """The releases of one database, equal ones counted together, in an order of their own."""
-    listed = tuple(releases)
-    if len(listed) == 1 and not isinstance(listed[0], Repeated):
-        return ((listed[0], 1),)
-    counts: Counter[Release] = Counter()
-    for release in listed:
-        if isinstance(release, Repeated):
-            counts[release.release] += release.count
-        else:
-            counts[release] += 1
-    return tuple(sorted(counts.items(), key=lambda entry: str(entry[0])))
+    return tuple(sorted(counts_of(releases).items(), key=lambda entry: str(entry[0])))
 
 
 def _pure(release: Release) -> Fraction | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from numbers import Integral, Rational, Real
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from quaestor.accounting.loss.laws.law import Law
 
 __all__ = [
@@ -21,6 +24,7 @@ __all__ = [
     "Repeated",
     "check_count",
     "check_real",
+    "counts_of",
     "positive",
 ]
 
@@ -171,3 +175,12 @@ def repeated(release: Release, count: int) -> Release:
     single, before = release.counted()
     times = check_count("count", times * before)
     return single if times == 1 else Repeated(release=single, count=times)
+
+
+def counts_of(releases: Iterable[Release]) -> Counter[Release]:
+    """How often each single release is among these, equal ones counted together, as they come."""
+    counts: Counter[Release] = Counter()
+    for release in releases:
+        single, count = release.counted()
+        counts[single] += count
+    return counts
