@@ -10,7 +10,7 @@ from quaestor.accounting.numerics.bounds import Bounds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from quaestor.accounting.curves.profile import WorldPair
+    from quaestor.accounting.curves.profile import Statement, WorldPair
 
 __all__ = ["Best"]
 
@@ -18,9 +18,19 @@ __all__ = ["Best"]
 class Best(Profile):
     """Curves that are all sound; some of them are brackets of the truth, and have lower ends."""
 
-    def __init__(self, *, brackets: Sequence[Profile], others: Sequence[Profile] = ()) -> None:
+    def __init__(
+        self,
+        theorem: Statement,
+        *,
+        brackets: Sequence[Profile],
+        others: Sequence[Profile] = (),
+    ) -> None:
         """Take both ends of ``brackets``, and the upper ends of ``others``."""
-        self._brackets, self._others = brackets, others
+        self.theorem, self._brackets, self._others = theorem, brackets, others
+
+    def parts(self) -> tuple[Profile, ...]:
+        """Each of the curves."""
+        return (*self._brackets, *self._others)
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the least delta."""

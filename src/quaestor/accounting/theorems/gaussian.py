@@ -54,7 +54,9 @@ class GaussianProfile(Profile):
 
     def then(self, releases: Iterable[Release]) -> GaussianProfile:
         """The same with more releases."""
-        return GaussianProfile(releases, square=self._square)
+        longer = GaussianProfile(releases, square=self._square)
+        longer.theorem = self.theorem
+        return longer
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose delta."""

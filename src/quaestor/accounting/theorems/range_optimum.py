@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.curves.best_of import Best
+from quaestor.accounting.curves.profile import Statement
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.ranges.adaptive_profile import AdaptiveRange
 from quaestor.accounting.ranges.non_adaptive import NonAdaptiveRange
@@ -14,7 +15,13 @@ from quaestor.accounting.releases import (
     Repeated,
     ZeroConcentratedDP,
 )
-from quaestor.accounting.theorems.bounded_range import ranges_of, sharp_range_moments
+from quaestor.accounting.theorems import (
+    ADAPTIVE_OPTIMUM,
+    CONCENTRATED,
+    FIXED_IN_ADVANCE,
+    SHARP_MOMENTS,
+)
+from quaestor.accounting.theorems.bounded_range import ranges_of
 from quaestor.accounting.theorems.losses import WorstDirection, privacy_loss
 from quaestor.errors import TheoremDoesNotApply
 
@@ -30,6 +37,9 @@ __all__ = [
     "concentrated_range",
     "non_adaptive_optimum",
 ]
+
+BEST = Statement(name="bounded range", source="the best of the above")
+BEST_IN_ADVANCE = Statement(name="bounded range, fixed in advance", source="the best of the above")
 
 MOST_RELEASES = 1_000
 """Beyond so many the adaptive optimum takes many seconds: ask ``AdaptiveRange`` itself."""
@@ -94,27 +104,31 @@ def best_of_ranges(
 ) -> Profile:
     """The tightest sound answer about releases of which some have a bounded range.
 
+    Theorem:
+        The best of those above, and of the privacy losses: each holds, so all of them do.
+
     ``losses`` is their composition in the privacy-loss engine, where the upper end takes the one
     pair that is worst for its range at every epsilon, and the lower end randomized response of
     half the range, which has that range. ``in_advance`` says whether all queries are fixed before
     the first answer.
     """
+    theorem = BEST_IN_ADVANCE if in_advance else BEST
     brackets: list[Profile] = [losses]
-    others: list[Profile] = [concentrated_range(releases)]
+    others = [CONCENTRATED.of(releases)]
     try:
         ranges = ranges_of(releases)
     except TheoremDoesNotApply:
-        return Best(brackets=brackets, others=others)
-    others.append(sharp_range_moments(releases))
+        return Best(theorem, brackets=brackets, others=others)
+    others.append(SHARP_MOMENTS.of(releases))
     if in_advance and len(ranges) == 1:
-        brackets.append(non_adaptive_optimum(releases))
-        return Best(brackets=brackets, others=others)
+        brackets.append(FIXED_IN_ADVANCE.of(releases))
+        return Best(theorem, brackets=brackets, others=others)
     try:
-        adaptive = adaptive_optimum(releases, width=width)
+        adaptive = ADAPTIVE_OPTIMUM.names(adaptive_optimum(releases, width=width))
     except TheoremDoesNotApply:
-        return Best(brackets=brackets, others=others)
+        return Best(theorem, brackets=brackets, others=others)
     if in_advance:  # whoever fixes queries in advance can do less harm, not more
         others.append(adaptive)
     else:
         brackets.append(adaptive)
-    return Best(brackets=brackets, others=others)
+    return Best(theorem, brackets=brackets, others=others)
