@@ -10,6 +10,7 @@ from flint import arb
 from quaestor.accounting.curves.profile import Profile, least_epsilon
 from quaestor.accounting.numerics.balls import ZERO, outward, refined, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
 from quaestor.accounting.releases import Gaussian, GaussianDP, Repeated
 
 if TYPE_CHECKING:
@@ -62,12 +63,7 @@ class GaussianProfile(Profile):
         """Enclose delta."""
         if self._square.is_zero() or math.isinf(epsilon):
             return Bounds.exactly(0.0)
-        return outward(refined(lambda _: self._delta(arb(epsilon)))).clipped(0.0, 1.0)
-
-    def _delta(self, epsilon: arb) -> arb:
-        root = arb(2).sqrt()
-        near, far = (epsilon / self._mu - self._mu / 2), (epsilon / self._mu + self._mu / 2)
-        return ((near / root).erfc() - epsilon.exp() * (far / root).erfc()) / 2
+        return outward(refined(lambda _: gaussian_delta(self._mu, arb(epsilon)))).clipped(0.0, 1.0)
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         """Enclose the least epsilon, by searching."""
