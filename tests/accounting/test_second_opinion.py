@@ -31,7 +31,6 @@ from quaestor import (
 from quaestor.accounting.compose import Composition
 from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.numerics.gaussian_tails import gaussian_tail, lattice_tail
-from quaestor.accounting.one_release import one_release
 from quaestor.accounting.second_opinion import Corroborated, SecondOpinion
 from tests.oracles import pairs
 
@@ -48,7 +47,7 @@ def logarithmic(rng: random.Random, low: float, high: float) -> float:
 
 
 def assert_inside(release: Release, epsilon: float, truth: mpf, *, width: float = 1e-7) -> None:
-    known = one_release(release)
+    known = release.opinion()
     assert known is not None
     low, high = known.curve(epsilon)
     assert mpf(low) <= truth <= mpf(high), (release, epsilon, low, high, truth)
@@ -109,7 +108,7 @@ def test_closed_forms_of_staircase_noise_contain_its_integral(
     masses = pairs.staircase(epsilon, gamma)
     for at in EPSILONS:
         truth = pairs.curve_of(masses, at)
-        low, high = one_release(Staircase(epsilon=epsilon, gamma=gamma)).curve(at)  # type: ignore[union-attr]
+        low, high = Staircase(epsilon=epsilon, gamma=gamma).opinion().curve(at)
         assert mpf(low) - mpf(10) ** -45 <= truth <= mpf(high) + mpf(10) ** -45  # the last steps
 
 
@@ -136,7 +135,7 @@ def test_closed_forms_of_continuous_noise_contain_their_integral(seed: int) -> N
 
 @pytest.mark.parametrize("mu", [5e-324, 1e-320, 1e-200, 1e-162, 1e-30, 1e-5])
 def test_gaussians_of_the_smallest_mu_are_seen(mu: float) -> None:
-    low, high = one_release(GaussianDP(mu=mu)).curve(0.0)  # type: ignore[union-attr]
+    low, high = GaussianDP(mu=mu).opinion().curve(0.0)
     truth = mpmath.erf(mpf(mu) / (2 * mpmath.sqrt(2)))
     assert mpf(low) <= truth <= mpf(high)
     assert low > 0.0 or mu < 1e-321

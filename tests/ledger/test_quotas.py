@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaestor.accounting.filters.basic import basic_filter
+from quaestor.accounting.filters.base import basic_filter
 from quaestor.accounting.membership.facts import AtMost
 from quaestor.accounting.releases import ApproxDP, Gaussian, Laplace, PureDP
 from quaestor.errors import BudgetExceeded, QuaestorError

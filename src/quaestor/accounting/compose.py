@@ -99,9 +99,9 @@ class Composition:
         longer.__dict__["_is_of_black_boxes"] = of_black_boxes
         if of_black_boxes and not self._is_exact:  # too many different ones
             longer.__dict__["_profile"] = longer._bracket()
-        known = self.__dict__.get("_profile")
-        if isinstance(known, GaussianProfile) and all(map(is_gaussian, releases)):
-            longer.__dict__["_profile"] = known.then(releases)
+        gaussian = self.__dict__.get("_gaussian")
+        if gaussian is not None and all(map(is_gaussian, releases)):
+            longer.__dict__["_gaussian"] = gaussian.then(releases)
         if not self._is_exact:
             longer.__dict__["_opinion"] = self._opinion.then(releases)
         return longer
@@ -131,13 +131,17 @@ class Composition:
         return PRIVACY_LOSS.names(theorems.privacy_loss(self.releases))
 
     @cached_property
+    def _gaussian(self) -> GaussianProfile | None:
+        if not all(map(is_gaussian, self.releases)):
+            return None
+        return PRIVACY_LOSS.names(GaussianProfile(self.releases))
+
+    @cached_property
     def _profile(self) -> Profile:
         if self._has_ranges:
             return self._best_of_ranges(self._losses)
         if not self._is_of_black_boxes:
-            if not all(map(is_gaussian, self.releases)):
-                return self._losses
-            return PRIVACY_LOSS.names(GaussianProfile(self.releases))
+            return self._gaussian or self._losses
         if len(self._boxes.responses) <= 1:
             return OPTIMAL.of(self.releases)
         exact = theorems.exact_heterogeneous(self._boxes)
@@ -239,16 +243,16 @@ def _check(releases: Iterable[object]) -> None:
 
 
 def _is_black_box(release: Release) -> bool:
-    return isinstance(release.counted()[0], PureDP | ApproxDP)
+    return release.counted()[0].black_box is not None
 
 
 def _black_box(release: Release, delta: float) -> Release:
     """What is left of a release when only its epsilon at one delta is kept."""
     single, count = release.counted()
-    if _is_black_box(release):
+    if single.black_box is not None:
         return release
-    if has_range(release):
-        return PureDP(epsilon=single.range_epsilon) * count  # type: ignore[attr-defined]
+    if single.range_epsilon is not None:
+        return PureDP(epsilon=single.range_epsilon) * count
     epsilon = theorems.privacy_loss([single]).epsilon_bounds(delta=delta).upper
     if epsilon > 1e6:
         epsilon, delta = 0.0, 1.0

@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from quaestor.accounting.curve_end import CurveEnd
 from quaestor.accounting.curves.profile import Profile, WorldPair
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.one_release import OneRelease, gaussian_curve, one_release
-from quaestor.accounting.releases import Repeated
+from quaestor.accounting.releases.opinion import gaussian_curve
 from quaestor.errors import InconsistentAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from quaestor.accounting.releases import Release
+    from quaestor.accounting.releases.opinion import Opinion
     from quaestor.accounting.theorems.black_boxes import BlackBoxes
 
 __all__ = ["BlackBoxOpinion", "Corroborated", "SecondOpinion"]
@@ -48,7 +48,7 @@ _NOTHING = CurveEnd()
 
 
 class _Group(NamedTuple):
-    known: OneRelease
+    known: Opinion
     times: int
 
 
@@ -72,15 +72,12 @@ class SecondOpinion:
 
     def then(self, releases: Iterable[Release]) -> SecondOpinion:
         """The same with more releases; the old ones are not looked at again."""
-        added = [
-            (each.release, each.count) if isinstance(each, Repeated) else (each, 1)
-            for each in releases
-        ]
+        added = [each.counted() for each in releases]
         longer = SecondOpinion(self.end.then(added))
         rho, square, overlap = self._rho, self._square, self._log_overlap
         groups = [*self._groups]
         for release, count in added:
-            known = one_release(release)
+            known = release.opinion()
             if known is None:
                 rho = math.inf
                 continue

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.compose import compose
 from quaestor.accounting.releases import ApproxDP
 from quaestor.accounting.theorems import advanced, basic, optimal_homogeneous
-from quaestor.accounting.theorems.points import PointProfile
 from quaestor.accounting.tradeoff import Tradeoff
 from quaestor.figures.bounded_range import draw_ranges
 from quaestor.figures.region import plot_region, prepare
@@ -78,7 +77,7 @@ def figure_3(out: Path) -> None:
             deltas = [profile.delta_bounds(epsilon=epsilon).upper for epsilon in epsilons]
             told = [(e, d) for e, d in zip(epsilons, deltas, strict=True) if d < 1]
             right.plot([e for e, _ in told], [d for _, d in told], color=colour, label=name)
-            if isinstance(profile, PointProfile):
+            if len(profile.supports(2)) == 1:  # a promise at one point
                 right.plot(*told[0], marker="o", markersize=4, color=colour)
         left.legend(loc="upper right")
         right.set(xlim=(0, 3.5), ylim=(0, 0.5), title="Supporting lines of the boundary")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from quaestor.accounting.filters import Odometer
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Meter
     from quaestor.ledger.account_arithmetic import Book
     from quaestor.ledger.limits import Limit
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.membership import NEIGHBOURS
-from quaestor.accounting.membership.facts import All, Fact
-from quaestor.accounting.membership.facts_codec import fact_from_dict
+from quaestor.accounting.membership.facts import All, Fact, fact_from_dict
 from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.releases.base import LARGEST_EPSILON, check_real
 from quaestor.errors import InvalidParameter

@@ -13,8 +13,7 @@ from quaestor.ledger.totals.amounts import added, shown_above, shown_below
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quaestor.accounting.filters.base import Filter
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Filter, Meter
     from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.request import Request

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.releases import Repeated
 from quaestor.ledger.fitness import misfit
-from quaestor.ledger.theory import heaviest, odometer, realised_cost, with_record_replaced
+from quaestor.ledger.theory import heaviest, odometer, realised_cost
 from quaestor.ledger.totals.amounts import ExactSum
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from fractions import Fraction
 
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Meter
     from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.request import Request
@@ -127,7 +127,7 @@ class PricedLists:
         lists = {listed for listed, realised in asked if not realised and misfit(listed) is None}
         self._counted = {listed: _singles(listed) for listed in lists}
         self._replaced = (
-            {listed: _singles(map(with_record_replaced, listed)) for listed in lists}
+            {listed: _singles(each.with_record_replaced() for each in listed) for listed in lists}
             if neighbours == "replace_record"
             else None
         )

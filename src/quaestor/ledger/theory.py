@@ -11,10 +11,9 @@ from quaestor.accounting.filters import (
     filter_from_dict,
     fitting_version,
 )
-from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter
+from quaestor.accounting.filters.base import DeltaMeter, EpsilonMeter
 from quaestor.accounting.filters.moments import MomentMeter
 from quaestor.accounting.membership import heaviest as across
-from quaestor.accounting.membership.replacement import with_record_replaced
 from quaestor.ledger.fitness import misfit
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ __all__ = [
     "heaviest",
     "odometer",
     "realised_cost",
-    "with_record_replaced",
 ]
 
 PRICING = 2
@@ -56,7 +54,7 @@ def cost(meter: Meter, releases: Iterable[Release], *, neighbours: str) -> Fract
     once = meter.cost(listed)
     if neighbours != "replace_record" or once is None:
         return once
-    twice = meter.cost(map(with_record_replaced, listed))
+    twice = meter.cost(release.with_record_replaced() for release in listed)
     return None if twice is None else max(twice, 2 * once)
 
 

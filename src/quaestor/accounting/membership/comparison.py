@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from quaestor.accounting.compose import compose
 from quaestor.accounting.membership.release_order import Kind, kind_of, kind_outdoes
-from quaestor.accounting.membership.replacement import with_record_replaced
 from quaestor.accounting.membership.rules import bits
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Databases:
         for item, count in difference:
             for release, times in self.kinds[item.kind]:
                 if item.change == "both":
-                    releases.append(with_record_replaced(release) * (times * count))
+                    releases.append(release.with_record_replaced() * (times * count))
                 elif item.change == "one" or not release.directed:
                     releases.append(release * (times * count))
                 else:

@@ -26,46 +26,44 @@ from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.curves.worst_of import LeastUpper
 from quaestor.accounting.loss.engine.loss_sum import conversion, least_point
 from quaestor.accounting.membership.release_order import Kind, kind_of, ranked
-from quaestor.accounting.membership.replacement import with_record_replaced
 from quaestor.accounting.membership.rules import bits
 from quaestor.accounting.numerics.balls import outward, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases import ApproxDP, PureDP
+from quaestor.accounting.releases import ApproxDP
+from quaestor.accounting.releases.black_box import BlackBox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.membership.nested_limits import Forest
-    from quaestor.accounting.membership.worst_case import Question
+    from quaestor.accounting.membership.worst_case import MembershipQuestion
     from quaestor.accounting.numerics.complexes import Floats
     from quaestor.accounting.releases import Release
 
 __all__ = ["envelope"]
 
 
-def envelope(question: Question, forest: Forest) -> Profile:
+def envelope(question: MembershipQuestion, forest: Forest) -> Profile:
     """The best sound bound that needs no worst membership."""
     limits = forest.doubled() if question.neighbours == "replace" else forest
     apart = _separately(question, limits)
     if apart is not None and all(
-        isinstance(release, PureDP | ApproxDP)
-        for kind in question.databases.kinds
-        for release, _ in kind
+        isinstance(release, BlackBox) for kind in question.databases.kinds for release, _ in kind
     ):
         return LeastUpper(apart)  # moments say no more about black boxes
     by_moments = _MomentEnvelope(question, limits)
     return LeastUpper(by_moments) if apart is None else LeastUpper(apart, by_moments)
 
 
-def _chosen(question: Question, limits: Forest, weights: Sequence[float]) -> list[int]:
+def _chosen(question: MembershipQuestion, limits: Forest, weights: Sequence[float]) -> list[int]:
     """The kinds of the databases of largest total weight."""
     kind_at = question.databases.kind_at
     order = sorted(range(len(kind_at)), key=lambda i: -weights[kind_at[i]])
     return [kind_at[i] for i in bits(limits.greedy(order))]
 
 
-def _separately(question: Question, limits: Forest) -> Profile | None:
+def _separately(question: MembershipQuestion, limits: Forest) -> Profile | None:
     """The pure parts and the deltas, each chosen for itself, if each can be compared.
 
     Where records change in place the two do not part: every delta is raised to the largest.
@@ -74,14 +72,13 @@ def _separately(question: Question, limits: Forest) -> Profile | None:
     if question.neighbours == "replace" and any(question.databases.directed):
         return None
     if question.replaced:
-        told = max(
-            (getattr(release, "delta", 0.0) for kind in kinds for release, _ in kind), default=0.0
-        )
-        raised = [_with_delta(kind, told) for kind in kinds]
+        boxes = [box for kind in kinds for box, _ in kind if isinstance(box, BlackBox)]
+        largest = max((box.delta for box in boxes), default=0.0)
+        raised = [_with_delta(kind, largest) for kind in kinds]
         chosen = _most_revealing(question, limits, raised)
         if chosen is None:
             return None
-        return compose(*map(with_record_replaced, chosen)).tradeoff().profile
+        return compose(*(release.with_record_replaced() for release in chosen)).tradeoff().profile
     pure = _most_revealing(question, limits, [_with_delta(kind, 0.0) for kind in kinds])
     failures = _most_revealing(question, limits, [_told_part(kind) for kind in kinds])
     if pure is None or failures is None:
@@ -90,7 +87,7 @@ def _separately(question: Question, limits: Forest) -> Profile | None:
 
 
 def _most_revealing(
-    question: Question, limits: Forest, kinds: Sequence[Kind]
+    question: MembershipQuestion, limits: Forest, kinds: Sequence[Kind]
 ) -> list[Release] | None:
     """The releases of the greedy choice, if what stands for the kinds can be compared."""
     order = ranked(kinds)
@@ -108,15 +105,7 @@ def _most_revealing(
 
 
 def _with_delta(kind: Kind, delta: float) -> Kind:
-    return kind_of(
-        (
-            ApproxDP(epsilon=release.epsilon, delta=delta)
-            if isinstance(release, PureDP | ApproxDP)
-            else release
-        )
-        * count
-        for release, count in kind
-    )
+    return kind_of(release.with_delta(delta) * count for release, count in kind)
 
 
 def _told_part(kind: Kind) -> Kind:
@@ -128,13 +117,13 @@ def _told_part(kind: Kind) -> Kind:
 
 
 class _MomentEnvelope(Profile):
-    def __init__(self, question: Question, limits: Forest) -> None:
+    def __init__(self, question: MembershipQuestion, limits: Forest) -> None:
         self._question, self._limits = question, limits
         kinds = question.databases.kinds
         self._once = [[(release.losses(), count) for release, count in kind] for kind in kinds]
         self._both = (
             [
-                [(with_record_replaced(release).losses(), count) for release, count in kind]
+                [(release.with_record_replaced().losses(), count) for release, count in kind]
                 for kind in kinds
             ]
             if question.replaced

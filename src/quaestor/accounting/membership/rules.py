@@ -91,6 +91,38 @@ class Rules:
             return None
         return [member for member in range(1 << len(self.names)) if self.allows(member)]
 
+    def connected_parts(self) -> list[int]:
+        """Groups of databases that no fact connects with others."""
+        parts: list[int] = []
+        facts = [cap.mask for cap in self.caps]
+        facts += [a | b for a, b in (*self.implications, *self.exclusions)]
+        for fact in facts:
+            joined = fact
+            for part in parts:
+                joined |= part if part & fact else 0
+            parts = [part for part in parts if not part & fact] + [joined]
+        loose = self.everything
+        for part in parts:
+            loose &= ~part
+        return parts + [1 << i for i in bits(loose)]
+
+    def restricted(self, places: Sequence[int]) -> Rules:
+        """The rules about some databases alone, with these in their order as the bits."""
+        part = sum(1 << i for i in places)
+
+        def inside(member: int) -> int:
+            return sum(1 << place for place, i in enumerate(places) if member >> i & 1)
+
+        def sides(some: Iterable[Sides]) -> tuple[Sides, ...]:
+            return tuple(Sides(inside(a), inside(b)) for a, b in some if a & part)
+
+        return Rules(
+            names=tuple(self.names[i] for i in places),
+            caps=tuple(Cap(inside(m), low, high) for m, low, high in self.caps if m & part),
+            implications=sides(self.implications),
+            exclusions=sides(self.exclusions),
+        )
+
     def shown(self, member: int) -> tuple[str, ...]:
         """The names behind the bits."""
         return tuple(self.names[i] for i in bits(member))

@@ -20,7 +20,7 @@ from flint import arb
 
 from quaestor.accounting.compose import compose
 from quaestor.accounting.numerics.balls import ZERO, outward, rational, working_precision
-from quaestor.accounting.releases import ApproxDP, PureDP
+from quaestor.accounting.releases import ApproxDP
 from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:
@@ -51,12 +51,10 @@ class Claim(NamedTuple):
 def _boxes(releases: Iterable[Release]) -> list[ApproxDP]:
     boxes = []
     for release in releases:
-        if isinstance(release, PureDP):
-            boxes.append(ApproxDP(epsilon=release.epsilon, delta=0.0))
-        elif isinstance(release, ApproxDP):
-            boxes.append(release)
-        else:
+        if release.black_box is None:
             raise TheoremDoesNotApply(f"speaks of (epsilon, delta) only; got {release}")
+        epsilon, delta = release.black_box
+        boxes.append(ApproxDP(epsilon=epsilon, delta=delta))
     if not boxes:
         raise TheoremDoesNotApply("needs at least one release")
     return boxes

@@ -9,12 +9,7 @@ from quaestor.accounting.curves.profile import Statement
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.ranges.adaptive_profile import AdaptiveRange
 from quaestor.accounting.ranges.non_adaptive import NonAdaptiveRange
-from quaestor.accounting.releases import (
-    BoundedRange,
-    ExponentialMechanism,
-    Repeated,
-    ZeroConcentratedDP,
-)
+from quaestor.accounting.releases import ZeroConcentratedDP
 from quaestor.accounting.theorems import (
     ADAPTIVE_OPTIMUM,
     CONCENTRATED,
@@ -52,6 +47,7 @@ def adaptive_optimum(releases: Iterable[Release], *, width: float = 1e-3) -> Ada
         Dong, Durfee, Rogers 2020, Theorem 3, as a certified bracket; see
         :class:`~quaestor.accounting.ranges.adaptive_profile.AdaptiveRange`.
 
+    >>> from quaestor.accounting.releases import BoundedRange
     >>> curve = adaptive_optimum([BoundedRange(epsilon=0.1) * 10])
     >>> 0.6341 < curve.epsilon_bounds(delta=1e-6).upper < 0.6343
     True
@@ -80,19 +76,19 @@ def concentrated_range(releases: Iterable[Release]) -> WorstDirection:
 
     Theorem:
         A release of range :math:`\varepsilon` is :math:`\varepsilon^2/8`-zCDP (proved in
-        :func:`quaestor.accounting.theorems.bounded_range.log_moment`); its moments compose with
+        :func:`quaestor.accounting.releases.range_moments.log_moment`); its moments compose with
         those of all others.
     """
     return privacy_loss([_concentrated(release) for release in releases])
 
 
 def _concentrated(release: Release) -> Release:
-    if isinstance(release, Repeated):
-        return _concentrated(release.release) * release.count
-    if isinstance(release, BoundedRange | ExponentialMechanism):
-        square = release.range_epsilon * release.range_epsilon / 8
-        return ZeroConcentratedDP(rho=max(Bounds.exactly(square).widened(ulps=2).upper, 1e-150))
-    return release
+    single, count = release.counted()
+    if single.range_epsilon is None:
+        return release
+    square = single.range_epsilon * single.range_epsilon / 8
+    rho = max(Bounds.exactly(square).widened(ulps=2).upper, 1e-150)
+    return ZeroConcentratedDP(rho=rho) * count
 
 
 def best_of_ranges(

@@ -12,8 +12,7 @@ from quaestor.accounting.compose import Composition, compose, compose_nonadaptiv
 from quaestor.accounting.explain import Explanation
 from quaestor.accounting.expressions import parse_release, parse_releases, parse_templates
 from quaestor.accounting.numerics.digits import rounded_down, rounded_up
-from quaestor.accounting.releases import PureDP, Repeated
-from quaestor.accounting.theorems.bounded_range import has_range
+from quaestor.accounting.releases import PureDP
 from quaestor.cli.drawing.numbers import (
     interval,
     print_json,
@@ -204,11 +203,9 @@ def count(
     fitting = partial(largest_count, epsilon=epsilon, delta=delta)
     largest = fitting(described, in_advance=non_adaptive)
     others: dict[str, int] = {}
-    if has_range(described):
-        single = described.release if isinstance(described, Repeated) else described
-        box = PureDP(epsilon=single.range_epsilon)  # type: ignore[attr-defined]
-        times = described.count if isinstance(described, Repeated) else 1
-        others["black_boxes"] = fitting(box * times)
+    single, times = described.counted()
+    if single.range_epsilon is not None:
+        others["black_boxes"] = fitting(PureDP(epsilon=single.range_epsilon) * times)
         others["non_adaptive"] = fitting(described, in_advance=True)
     if json:
         target = {"epsilon": epsilon, "delta": delta}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.membership.facts import All, Fact
-from quaestor.accounting.membership.facts_codec import fact_from_dict
+from quaestor.accounting.membership.facts import All, Fact, fact_from_dict
 from quaestor.accounting.membership.rules import resolve
 from quaestor.errors import ContradictoryFacts, InvalidParameter
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.numerics.safe_fractions import ratio_at_least
+from quaestor.accounting.numerics.balls import ratio_at_least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

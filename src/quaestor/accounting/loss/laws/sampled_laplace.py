@@ -205,14 +205,15 @@ class SampledLaplaceLoss(Law):
         x, weights = self._places(max(round(self.epsilon), 2), 12)
         losses = np.concatenate((self._loss(x), self.atoms[0]))
         logs = np.concatenate((np.log(weights) + self._log_density(x), self.atoms[1]))
-        rises = np.outer(thetas, losses)
-        near = np.max(np.abs(rises), axis=1) <= _NEAR
-        close: Floats = np.log1p(np.expm1(np.where(near[:, None], rises, 0.0)) @ np.exp(logs))
-        if bool(np.all(near)):
-            return close
-        top = np.max(rises + logs, axis=1)
-        far = top + np.log(np.sum(np.exp(rises + logs - top[:, None]), axis=1))
-        values: Floats = np.where(near, close, far)
+        near = np.abs(thetas) * np.max(np.abs(losses)) <= _NEAR
+        values = np.zeros(thetas.shape)
+        if bool(np.any(near)):
+            rises = np.where(near[:, None], np.outer(thetas, losses), 0.0)
+            values = np.log1p(np.expm1(rises) @ np.exp(logs))
+        for i in np.flatnonzero(~near):  # one at a time: there may be a million places
+            exponents = thetas[i] * losses + logs
+            top = np.max(exponents)
+            values[i] = top + np.log(np.sum(np.exp(exponents - top)))
         return values
 
     def _rough_log_moment(self, theta: float) -> float:
