@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from quaestor.accounting import theorems
-from quaestor.accounting.explain import Explanation, Question, explain
+from quaestor.accounting.explain import CurveQuestion, Explanation, explain
 from quaestor.accounting.releases import ApproxDP, PureDP, Release
 from quaestor.accounting.releases.base import check_real
 from quaestor.accounting.second_opinion import (
@@ -210,9 +210,9 @@ class Composition:
             given = "both" if delta is not None else "neither"
             raise InvalidParameter("explain", given, "given either delta or epsilon")
         if delta is not None:
-            ask = Question(quantity="epsilon", value=_checked_delta(delta))
+            ask = CurveQuestion(quantity="epsilon", value=_checked_delta(delta))
         else:
-            ask = Question(quantity="delta", value=_checked_epsilon(epsilon))
+            ask = CurveQuestion(quantity="delta", value=_checked_epsilon(epsilon))
         answer = ask(self._within(None))
         return explain(
             ask,

@@ -14,11 +14,11 @@ from quaestor.errors import TheoremDoesNotApply
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from quaestor.accounting.curves.profile import Profile, Statement
+    from quaestor.accounting.curves.profile import Profile, TheoremName
     from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.releases import Release
 
-__all__ = ["Explanation", "ExplanationRow", "Question", "explain"]
+__all__ = ["CurveQuestion", "Explanation", "ExplanationRow", "explain"]
 
 _ADAPTIVE = (
     "true only if every query is fixed before the first answer: an analyst who chooses the next "
@@ -93,7 +93,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class CurveQuestion:
     """One number that is asked of a curve: epsilon at a delta, or delta at an epsilon."""
 
     quantity: str
@@ -116,7 +116,7 @@ class Question:
 
 
 def explain(  # noqa: PLR0913  # what a theorem is asked about, and what it is held against
-    ask: Question,
+    ask: CurveQuestion,
     releases: Iterable[Release],
     *,
     black_boxes: Iterable[Release],
@@ -134,7 +134,7 @@ def explain(  # noqa: PLR0913  # what a theorem is asked about, and what it is h
     known = {part.theorem.name: part for part in chosen.parts()}
     rows: list[ExplanationRow] = []
 
-    def add(theorem: Statement, bounds: Bounds | None, note: str) -> None:
+    def add(theorem: TheoremName, bounds: Bounds | None, note: str) -> None:
         if bounds is not None and not ask.is_answered_by(bounds):
             bounds, note = None, f"says nothing at this {ask.given}"
         rows.append(

@@ -12,14 +12,14 @@ from quaestor.accounting.numerics.bounds import Bounds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Profile", "Statement", "WorldPair", "least_epsilon", "step_out"]
+__all__ = ["Profile", "TheoremName", "WorldPair", "least_epsilon", "step_out"]
 
 _ZERO = Bounds.exactly(0.0)
 _MOST_STEPS = 48  # each four times as long as the one before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class TheoremName:
     """What a theorem is called, and where it is stated."""
 
     name: str
@@ -36,7 +36,7 @@ class WorldPair(NamedTuple):
 class Profile(ABC):
     """A curve delta(epsilon), for epsilon >= 0, that bounds both directions of a comparison."""
 
-    theorem: Statement = Statement(name="", source="")
+    theorem: TheoremName = TheoremName(name="", source="")
     """The theorem that made it; nameless for what is only a part of another curve."""
 
     knows_small_deltas: bool = False

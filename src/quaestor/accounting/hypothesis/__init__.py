@@ -46,6 +46,7 @@ def hypothesis_bounds(
         null: the one belief.
         alternative: the other one.
 
+    >>> from quaestor.accounting.releases import PureDP
     >>> from quaestor.accounting.hypothesis.priors import PointPrior, UniformPrior
     >>> hundred = [PureDP(epsilon=0.1)] * 100
     >>> known = hypothesis_bounds(

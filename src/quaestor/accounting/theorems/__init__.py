@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from quaestor.accounting.curves.profile import Profile, Statement
+from quaestor.accounting.curves.profile import Profile, TheoremName
 from quaestor.accounting.theorems.advanced import advanced
 from quaestor.accounting.theorems.basic import basic, basic_sharp
 from quaestor.accounting.theorems.bounded_range import (
@@ -98,7 +98,7 @@ def __dir__() -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Theorem(Statement):
+class Theorem(TheoremName):
     """One row of ``explain``: a theorem's name, where it stands, and the function that knows it."""
 
     profile: Callable[[Iterable[Release]], Profile]

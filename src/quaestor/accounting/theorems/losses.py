@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Sequence
 
-    from quaestor.accounting.curves.profile import Statement
+    from quaestor.accounting.curves.profile import TheoremName
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.releases import Release
 
@@ -70,7 +70,7 @@ class WorstDirection(Profile):
             extended._least = _extended(least, _laws(added, least=True))
         return extended
 
-    def as_proof_of(self, theorem: Statement) -> WorstDirection:
+    def as_proof_of(self, theorem: TheoremName) -> WorstDirection:
         """The same curve, as what another theorem comes to."""
         renamed = copy(self)
         renamed.theorem = theorem

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.curves.best_of import Best
-from quaestor.accounting.curves.profile import Statement
+from quaestor.accounting.curves.profile import Profile, TheoremName
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.ranges.adaptive_profile import AdaptiveRange
 from quaestor.accounting.ranges.non_adaptive import NonAdaptiveRange
@@ -21,9 +20,9 @@ from quaestor.accounting.theorems.losses import WorstDirection, privacy_loss
 from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from quaestor.accounting.curves.profile import Profile
+    from quaestor.accounting.curves.profile import WorldPair
     from quaestor.accounting.releases import Release
 
 __all__ = [
@@ -33,8 +32,10 @@ __all__ = [
     "non_adaptive_optimum",
 ]
 
-BEST = Statement(name="bounded range", source="the best of the above")
-BEST_IN_ADVANCE = Statement(name="bounded range, fixed in advance", source="the best of the above")
+BEST = TheoremName(name="bounded range", source="the best of the above")
+BEST_IN_ADVANCE = TheoremName(
+    name="bounded range, fixed in advance", source="the best of the above"
+)
 
 MOST_RELEASES = 1_000
 """Beyond so many the adaptive optimum takes many seconds: ask ``AdaptiveRange`` itself."""
@@ -89,6 +90,52 @@ def _concentrated(release: Release) -> Release:
     square = single.range_epsilon * single.range_epsilon / 8
     rho = max(Bounds.exactly(square).widened(ulps=2).upper, 1e-150)
     return ZeroConcentratedDP(rho=rho) * count
+
+
+class Best(Profile):
+    """Several true answers to one question: the least upper end, the greatest lower end.
+
+    All curves are sound; some of them are brackets of the truth, and have lower ends.
+    """
+
+    def __init__(
+        self,
+        theorem: TheoremName,
+        *,
+        brackets: Sequence[Profile],
+        others: Sequence[Profile] = (),
+    ) -> None:
+        """Take both ends of ``brackets``, and the upper ends of ``others``."""
+        self.theorem, self._brackets, self._others = theorem, brackets, others
+
+    def parts(self) -> tuple[Profile, ...]:
+        """Each of the curves."""
+        return (*self._brackets, *self._others)
+
+    def delta_bounds(self, *, epsilon: float) -> Bounds:
+        """Enclose the least delta."""
+        return self._ask(lambda profile: profile.delta_bounds(epsilon=epsilon))
+
+    def epsilon_bounds(self, *, delta: float) -> Bounds:
+        """Enclose the least epsilon."""
+        return self._ask(lambda profile: profile.epsilon_bounds(delta=delta))
+
+    def supports(self, at_most: int) -> Sequence[float]:
+        """Those of the first bracket."""
+        return self._brackets[0].supports(at_most)
+
+    pairs_suffice = False
+
+    def world_pairs(self) -> tuple[WorldPair, ...]:
+        """Those of the first bracket; the others' lower ends are of many mechanisms."""
+        return self._brackets[0].world_pairs()
+
+    def _ask(self, question: Callable[[Profile], Bounds]) -> Bounds:
+        brackets = [question(profile) for profile in self._brackets]
+        uppers = [question(profile).upper for profile in self._others]
+        lower = max(bounds.lower for bounds in brackets)
+        upper = min([*uppers, *(bounds.upper for bounds in brackets)])
+        return Bounds(lower=min(lower, upper), upper=upper)
 
 
 def best_of_ranges(

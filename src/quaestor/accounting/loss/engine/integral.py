@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Lattice
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
-__all__ = ["Extent", "Integral", "Plan", "Tail", "planned"]
+__all__ = ["Extent", "Integral", "LinePlan", "Tail", "planned"]
 
 _LARGEST_BLOCK = 1.02  # ratio of the ends of a block of the tail
 _MANY_BLOCKS = 6000  # where wide ones say too little
@@ -135,7 +135,7 @@ def _ends_of_blocks(step: float, last: float, longest: float) -> tuple[Floats, F
     return np.array(ends[:-1]), np.array(ends[1:])
 
 
-class Plan(NamedTuple):
+class LinePlan(NamedTuple):
     """What is integrated, through which point, how far, and whether smoothed more than asked."""
 
     integral: Integral
@@ -144,7 +144,7 @@ class Plan(NamedTuple):
     limited: bool
 
 
-def planned(product: Product, epsilon: float, *, width: float) -> Plan:
+def planned(product: Product, epsilon: float, *, width: float) -> LinePlan:
     """Choose the line, the step, the smoothing and the last node for ``epsilon``."""
     point = SaddlePoint.of(product, epsilon)
     theta, reach, lattice = point.theta, point.reach, product.lattice()
@@ -171,4 +171,4 @@ def planned(product: Product, epsilon: float, *, width: float) -> Plan:
         integral = integral.smoothed_more()
     if not integral.work(extent) <= max(_TOO_MUCH_WORK, most_work):
         raise BeyondFloats("the losses are too far apart for a line")
-    return Plan(integral, point, extent, integral.smoothing > smoothing)
+    return LinePlan(integral, point, extent, integral.smoothing > smoothing)
