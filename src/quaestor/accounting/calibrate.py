@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from quaestor.accounting.compose import Composition, compose
 from quaestor.accounting.expressions import parse_templates
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases import Release, Repeated
+from quaestor.accounting.releases import Release
 from quaestor.accounting.releases.base import LARGEST_COUNT, check_real
 from quaestor.errors import InvalidExpression, InvalidParameter, TargetOutOfReach
 
@@ -133,7 +133,7 @@ def largest_count(
             return spent.epsilon(delta=delta) <= epsilon
         return bounds.upper <= delta
 
-    most = LARGEST_COUNT // (release.count if isinstance(release, Repeated) else 1)
+    most = LARGEST_COUNT // release.counted()[1]
     good, bad = 0, 1
     while fits(bad):
         if bad == most:

@@ -13,7 +13,6 @@ from quaestor.accounting.expressions import parse_release, parse_releases
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.numerics.digits import rounded_down, rounded_up
 from quaestor.accounting.releases import PureDP
-from quaestor.accounting.theorems.bounded_range import has_range
 from quaestor.cli.drawing.numbers import interval, print_explanation, print_json, say
 from quaestor.cli.options import Delta, Epsilon, Expressions, Json
 
@@ -139,10 +138,9 @@ def count(
     fitting = partial(largest_count, epsilon=epsilon, delta=delta)
     largest = fitting(described, in_advance=non_adaptive)
     others: dict[str, int] = {}
-    if has_range(described):
-        single, times = described.counted()
-        box = PureDP(epsilon=single.range_epsilon)  # type: ignore[attr-defined]
-        others["black_boxes"] = fitting(box * times)
+    single, times = described.counted()
+    if single.range_epsilon is not None:
+        others["black_boxes"] = fitting(PureDP(epsilon=single.range_epsilon) * times)
         others["non_adaptive"] = fitting(described, in_advance=True)
     if json:
         target = {"epsilon": epsilon, "delta": delta}
