@@ -41,6 +41,7 @@ class _Rationed(Policy):
 
     kind: ClassVar[str] = "rationed"
     chosen_freely: ClassVar[bool] = True
+    composition: ClassVar[str] = "Optimal composition of rations"
     most: int
     each: float
 

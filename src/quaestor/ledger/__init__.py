@@ -27,6 +27,7 @@ from quaestor.ledger.policies.dashboard import Dashboard
 from quaestor.ledger.policies.open import Open
 from quaestor.ledger.policies.planned import Planned
 from quaestor.ledger.price import Balance, Price, Reading
+from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
 from quaestor.ledger.stored_text import query_digest
 from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint, thinned
 from quaestor.ledger.totals.odometer import OdometerReading
@@ -40,7 +41,9 @@ __all__ = [
     "Charge",
     "Dashboard",
     "Entry",
+    "HolderStanding",
     "Ledger",
+    "MeterStanding",
     "OdometerReading",
     "Open",
     "Pending",
@@ -49,6 +52,7 @@ __all__ = [
     "Quota",
     "Reading",
     "Share",
+    "Standing",
     "StoredAnswer",
     "Verification",
     "backup_ledger",

@@ -81,10 +81,9 @@ class ReportFacts:
     @property
     def composition(self) -> str:
         """How losses are added up."""
-        filters = "Fully adaptive composition by a privacy filter that was fixed in advance"
-        plans = "Optimal composition of releases that were declared in advance"
-        how = filters if self.definition.policy.kind == "open" else plans
-        return f"{how}, in exact arithmetic rounded to the safe side."
+        return (
+            f"{self.definition.policy.composition}, in exact arithmetic rounded to the safe side."
+        )
 
     @property
     def units(self) -> str:

@@ -102,7 +102,7 @@ def _privacy_loss(facts: ReportFacts) -> dict[str, Any]:
 
 
 def _model(facts: ReportFacts) -> dict[str, Any]:
-    dashboard = facts.definition.policy.kind == "dashboard"
+    dashboard = facts.definition.policy.by_query
     once = facts.closed and facts.statuses["released"] == 1
     return {
         "model_name": "Central",

@@ -122,9 +122,16 @@ class Policy(ABC):
     """Whether analysts choose the noise as they go: less may be offered where much does not fit."""
     takes_realised: ClassVar[bool] = False
     """Whether its limit holds of histories of which nobody states that it was fixed before."""
+    composition: ClassVar[str]
+    """How losses are added up, for reports."""
 
     checked_again: ClassVar[bool] = True
     """Whether it was accepted by theorems that may be mended later: see :meth:`check_again`."""
+
+    @property
+    def nothing_chosen(self) -> bool:
+        """Whether not even questions can be chosen by answers."""
+        return False
 
     @property
     def needs_query_text(self) -> bool:

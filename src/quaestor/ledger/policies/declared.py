@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from quaestor.accounting.compose import compose, compose_nonadaptive
 from quaestor.accounting.membership import compose_across
@@ -50,10 +50,7 @@ class Declared(Policy):
 
     __slots__ = ()
 
-    @property
-    def nothing_chosen(self) -> bool:
-        """Whether nothing can be chosen by answers, so that non-adaptive composition holds."""
-        return False
+    composition: ClassVar[str] = "Optimal composition of releases that were declared in advance"
 
     @abstractmethod
     def declared(self) -> Iterator[tuple[str, tuple[Release, ...]]]:

@@ -47,6 +47,9 @@ class Open(Policy):
     kind: ClassVar[str] = "open"
     chosen_freely: ClassVar[bool] = True
     takes_realised: ClassVar[bool] = True
+    composition: ClassVar[str] = (
+        "Fully adaptive composition by a privacy filter that was fixed in advance"
+    )
     checked_again: ClassVar[bool] = False  # totals are priced again, and the filter holds of them
     filter: Filter | None = None
     expected: tuple[Release, ...] = field(default=())
