@@ -231,7 +231,7 @@ def test_the_plan_of_an_account_that_was_just_opened_is_not_checked_again(
     def never(_: object) -> None:
         raise TargetOutOfReach("asked again")
 
-    monkeypatch.setattr("quaestor.ledger.account.plan_problem", never)
+    monkeypatch.setattr("quaestor.ledger.account_view.plan_problem", never)
     monkeypatch.setattr("quaestor.ledger.journal.verification.plan_problem", never)
     account = ledger.account("trial")
     account.reserve(PureDP(epsilon=0.1))
