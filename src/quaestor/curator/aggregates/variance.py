@@ -1,22 +1,87 @@
-"""Variances and standard deviations: totals of centred values and of their squares."""
+"""VARIANCE and STDDEV: of the sample, from totals of centred values and of their squares."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from quaestor.curator.aggregates.base import Estimates, Expected, Recipe, approximate_reach
+from quaestor.curator.aggregates.aggregate_kind import (
+    OfNumbers,
+    Spelling,
+    centred_steps,
+    of_one_operand,
+    rows_of,
+    squared_steps,
+    total_of,
+)
+from quaestor.curator.aggregates.recipe import Estimates, Expected, Recipe, approximate_reach
+from quaestor.curator.language.terms import measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from quaestor.curator.aggregates.base import Noised, Scatter
+    from quaestor.curator.aggregates.aggregate_kind import Stepped
+    from quaestor.curator.aggregates.recipe import Noised, Scatter
     from quaestor.curator.kernel.measures import Measure, Rows, Total
+    from quaestor.curator.language.query import Aggregate
+    from quaestor.curator.language.terms import Term, Termlike
 
-__all__ = ["Deviation"]
+__all__ = ["Deviation", "StddevKind", "VarianceKind", "stddev", "variance"]
+
+
+def variance(of: Termlike) -> Term:
+    """The sample variance."""
+    return measured("variance", of)
+
+
+def stddev(of: Termlike) -> Term:
+    """The sample standard deviation."""
+    return measured("stddev", of)
+
+
+class _OfSquares(OfNumbers):
+    """The sample variance of a number, or its root."""
+
+    centres = True
+    root: ClassVar[bool] = False
+
+    def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
+        """What a mean takes, and the total of the centred square."""
+        del centred
+        middle = centred_steps(whole)
+        square = squared_steps(middle)
+        return Deviation(
+            aggregate=aggregate,
+            total=total_of(middle, rows),
+            square=total_of(square, rows),
+            rows=rows_of(whole.operand, rows),
+            square_centre=square.centre,
+            half=middle.reach * middle.step,
+            root=self.root,
+        )
+
+
+class VarianceKind(_OfSquares):
+    """The sample variance."""
+
+    name, word = "variance", "VARIANCE"
+    spellings = (Spelling("Variance", of_one_operand("variance")),)
+    functions = (variance,)
+
+
+class StddevKind(_OfSquares):
+    """The sample standard deviation."""
+
+    name, word = "stddev", "STDDEV"
+    spellings = (
+        Spelling("Stddev", of_one_operand("stddev")),
+        Spelling("StddevSamp", of_one_operand("stddev")),
+    )
+    functions = (stddev,)
+    root = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,15 @@
-"""Terms: expressions with Python's operators."""
+"""Terms: expressions with Python's operators, and the functions that have one value a row."""
 
 from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from quaestor.curator.language.expressions import (
     Arithmetic,
+    Call,
+    Case,
     Cast,
     Column,
     Comparison,
@@ -22,17 +24,37 @@ from quaestor.curator.language.expressions import (
 )
 from quaestor.errors import RefusedQuery
 
-if TYPE_CHECKING:
-    from quaestor.curator.questions.plan import FunctionName
-
-__all__ = ["Measured", "Term", "Termlike", "col", "term"]
+__all__ = [
+    "Measured",
+    "Term",
+    "Termlike",
+    "absolute",
+    "case",
+    "ceil",
+    "clamp",
+    "coalesce",
+    "col",
+    "exp",
+    "floor",
+    "greatest",
+    "least",
+    "ln",
+    "lower",
+    "measured",
+    "month",
+    "rounded",
+    "sqrt",
+    "term",
+    "upper",
+    "year",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured(Expression):
     """An aggregate that was asked for; planning gives it a place."""
 
-    function: FunctionName
+    function: str
     operand: Expression | None = None
     probability: float = 0.5
 
@@ -172,3 +194,94 @@ def term(value: Termlike) -> Term:
 def col(name: str) -> Term:
     """A column by its name, or by the name of its table and its own: ``col("visits.age")``."""
     return Term(Column(name))
+
+
+def measured(function: str, of: Termlike, probability: float = 0.5) -> Term:
+    """An aggregate of a term; here a text names a column."""
+    operand = col(of) if isinstance(of, str) else term(of)
+    return Term(Measured(function, operand.expression, probability))
+
+
+def _call(function: str, *arguments: Termlike) -> Term:
+    return Term(Call(function, tuple(term(argument).expression for argument in arguments)))
+
+
+def absolute(of: Term) -> Term:
+    """Without its sign."""
+    return _call("abs", of)
+
+
+def floor(of: Term) -> Term:
+    """The largest whole number that is not above."""
+    return _call("floor", of)
+
+
+def ceil(of: Term) -> Term:
+    """The smallest whole number that is not below."""
+    return _call("ceil", of)
+
+
+def rounded(of: Term) -> Term:
+    """The nearest whole number."""
+    return _call("round", of)
+
+
+def sqrt(of: Term) -> Term:
+    """The square root."""
+    return _call("sqrt", of)
+
+
+def ln(of: Term) -> Term:
+    """The natural logarithm."""
+    return _call("ln", of)
+
+
+def exp(of: Term) -> Term:
+    """E to the power."""
+    return _call("exp", of)
+
+
+def clamp(of: Term, low: float, high: float) -> Term:
+    """Moved between two numbers."""
+    return _call("clamp", of, low, high)
+
+
+def least(*of: Termlike) -> Term:
+    """The least that is not NULL."""
+    return _call("least", *of)
+
+
+def greatest(*of: Termlike) -> Term:
+    """The greatest that is not NULL."""
+    return _call("greatest", *of)
+
+
+def coalesce(*of: Termlike) -> Term:
+    """The first that is not NULL."""
+    return _call("coalesce", *of)
+
+
+def upper(of: Term) -> Term:
+    """With a to z as A to Z."""
+    return _call("upper", of)
+
+
+def lower(of: Term) -> Term:
+    """With A to Z as a to z."""
+    return _call("lower", of)
+
+
+def year(of: Term) -> Term:
+    """The year of a date."""
+    return _call("year", of)
+
+
+def month(of: Term) -> Term:
+    """The month of a date."""
+    return _call("month", of)
+
+
+def case(*branches: tuple[Term, Termlike], otherwise: Termlike = None) -> Term:
+    """The value of the first branch whose condition is true."""
+    pairs = tuple((when.expression, term(then).expression) for when, then in branches)
+    return Term(Case(pairs, term(otherwise).expression))

@@ -11,7 +11,7 @@ from quaestor.ledger.policies.kinds import Open
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quaestor.curator.priced_question import Budget, Priced
+    from quaestor.curator.pricing.priced_question import Budget, Priced
     from quaestor.ledger import Account
     from quaestor.ledger.price import Price
 

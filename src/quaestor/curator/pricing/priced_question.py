@@ -1,13 +1,22 @@
-"""Questions with a price: parsed, planned and priced, before anything is looked at or charged."""
+"""Questions with a price: parsed, planned and priced, before anything is looked at or charged.
+
+A priced question is known by its fingerprint: what it asks, of which declared data, with which
+noise. Two questions with one fingerprint have the same answers with the same probabilities, so that
+the stored answer to one is an answer to the other, and costs nothing.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.engines.registry import tables_of
 from quaestor.curator.pricing.offers import Accuracy, offer
-from quaestor.curator.questions.fingerprint import identity_of
+from quaestor.curator.questions.canonical import canonical_json
+from quaestor.curator.questions.wire import to_wire
+from quaestor.curator.sql import parse
 from quaestor.errors import InvalidParameter, RefusedQuery
 from quaestor.ledger import query_digest
 from quaestor.ledger.totals.amounts import above
@@ -15,11 +24,11 @@ from quaestor.ledger.totals.amounts import above
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.curator.builder.tables import Question
-    from quaestor.curator.catalog.model import Catalog
+    from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.offers import Offer
 
-__all__ = ["DELTA_SHARE", "Budget", "Cost", "Priced", "plan", "price"]
+__all__ = ["DELTA_SHARE", "Budget", "Cost", "Priced", "identity_of", "plan", "price"]
 
 DELTA_SHARE = 100
 """A question whose groups are private takes one part in so many of the account's delta."""
@@ -107,8 +116,6 @@ def plan(
         RefusedQuery: it is not allowed; the error says why, and what to ask instead.
     """
     if isinstance(question, str):
-        from quaestor.curator.sql import parse
-
         return parse(question, catalog, rows=rows, groups=groups)
     if not hasattr(question, "query"):
         raise InvalidParameter("question", question, "SQL, or a question of the builder")
@@ -146,3 +153,35 @@ def _cost(made: Offer, *, delta: float) -> Cost:
         return Cost(epsilon=above(exact), delta=above(made.delta))
     found = made.epsilon_at(delta=delta)
     return Cost(epsilon=found if found < math.inf else None, delta=delta)
+
+
+_VERSION = 1
+
+
+def identity_of(query: Query, offer: Offer, catalog: Catalog) -> str:
+    """All that the answer's law depends on beside the rows, as one text.
+
+    Its SHA-256 is the fingerprint. It holds the query in its canonical form, everything that will
+    be drawn for it, and what the catalog declares of the tables it reads, for declared bounds move
+    values before they are compared. Where a table lives is left out: moving it does not make it
+    another one.
+    """
+    tables = sorted(set(tables_of(query.rows)))
+    told = {
+        "version": _VERSION,
+        "query": canonical_json(query),
+        "draws": [to_wire(draw) for draw in (offer.choice, *offer.draws)],
+        "confidence": offer.confidence,
+        "tables": [_declared(table) for name in tables if (table := catalog.table(name))],
+    }
+    return json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _declared(table: Table) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "unit": table.unit,
+        "dataset": table.dataset,
+        **({} if table.total_rows is None else {"total_rows": table.total_rows}),
+        "columns": [to_wire(column) for column in table.columns],
+    }
