@@ -14,7 +14,6 @@ from quaestor.accounting.releases.base import (
     positive,
     remembered,
 )
-from quaestor.accounting.releases.laplace import Laplace
 from quaestor.accounting.releases.opinion import (
     MARGIN,
     Detection,
@@ -109,33 +108,6 @@ class Geometric(Release):
         if isinstance(other, Geometric):
             return self.sensitivity == other.sensitivity and self.scale <= other.scale
         return other.known_epsilon() == 0
-
-    def laplace_above(self) -> Laplace:
-        r"""A Laplace release that is at least as easy to see through.
-
-        Theorem:
-            Discrete Laplace noise of scale b and sensitivity :math:`\Delta` loses at most what
-            Laplace noise of scale b loses with the sensitivity :math:`\Delta + 1/4b`, at every
-            epsilon. Proof: with :math:`r = e^{-1/b}`, the best test sees whether the outcome is at
-            least t, t from 0 to :math:`\Delta`, and
-
-            .. math:: \delta(\varepsilon) = \max_t 1 - \frac{r^{\Delta-t+1} + e^\varepsilon
-               r^t}{1+r} \le 1 - \frac{2 r^{(\Delta+1)/2} e^{\varepsilon/2}}{1+r}
-               = 1 - \frac{e^{(\varepsilon - \Delta/b)/2}}{\cosh(1/2b)}
-
-            (of two positive numbers the sum is at least twice the root of the product) for
-            :math:`\varepsilon \le \Delta/b`, and 0 beyond. The Laplace release with sensitivity S
-            has :math:`1 - e^{(\varepsilon - S/b)/2}`, which is no less if :math:`S \ge \Delta + 2b
-            \ln \cosh(1/2b)`; and :math:`\ln\cosh x \le x^2/2`. Both are symmetric, so that this is
-            the whole curve, and what is worse alone is worse in any composition [Blackwell].
-
-        >>> Geometric(scale=1024.0, sensitivity=100).laplace_above()
-        Laplace(scale=1024.0, sensitivity=100.000244140625)
-        """
-        exact = self.sensitivity + 1 / (4 * Fraction(self.scale))
-        nearest = float(exact)
-        sensitivity = nearest if nearest >= exact else math.nextafter(nearest, math.inf)
-        return Laplace(scale=self.scale, sensitivity=sensitivity)
 
     def with_record_replaced(self) -> Release:
         """Twice the shift."""
