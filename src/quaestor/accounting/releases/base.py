@@ -164,6 +164,11 @@ class Release:
         """The bounded range that it is known by; None for all other kinds."""
         return None
 
+    @property
+    def black_box(self) -> tuple[float, float] | None:
+        """Its (epsilon, delta), if nothing else is known of it; None for all other kinds."""
+        return None
+
     # What is true of it at worst, rounded up: costs that may be added up.
 
     @remembered

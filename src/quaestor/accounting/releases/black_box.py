@@ -81,6 +81,11 @@ class BlackBox(Release):
         """The same epsilon, and another delta."""
         return ApproxDP(epsilon=self.epsilon, delta=delta)
 
+    @property
+    def black_box(self) -> tuple[float, float]:
+        """All that there is."""
+        return self.epsilon, self.delta
+
     # From the parameters alone.
 
     def loss_ends(self) -> tuple[LossEnd, ...]:

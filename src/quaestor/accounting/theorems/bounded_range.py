@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from flint import arb, ctx
 
 from quaestor.accounting.numerics.balls import ONE, ZERO, outward, working_precision
-from quaestor.accounting.releases import BoundedRange, ExponentialMechanism, Repeated
+from quaestor.accounting.releases import counts_of
 from quaestor.accounting.releases.range_moments import log_moment, log_moment_ball
 from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.accounting.theorems.moments import MomentProfile
@@ -42,16 +42,14 @@ Ranges = tuple[tuple[float, int], ...]
 def ranges_of(releases: Iterable[Release]) -> Ranges:
     """The ranges of bounded-range releases with their counts, largest first.
 
+    >>> from quaestor.accounting.releases import BoundedRange, ExponentialMechanism
     >>> half = ExponentialMechanism(epsilon=1.0, monotonic=True)
     >>> ranges_of([BoundedRange(epsilon=0.5) * 3, half])
     ((0.5, 4),)
     """
     counts: Counter[float] = Counter()
-    for release in releases:
-        single, count = release, 1
-        if isinstance(release, Repeated):
-            single, count = release.release, release.count
-        if not isinstance(single, BoundedRange | ExponentialMechanism):
+    for single, count in counts_of(releases).items():
+        if single.range_epsilon is None:
             raise TheoremDoesNotApply(f"speaks of bounded range, not of {type(single).__name__}")
         counts[single.range_epsilon] += count
     return tuple(sorted(counts.items(), reverse=True))
@@ -59,8 +57,7 @@ def ranges_of(releases: Iterable[Release]) -> Ranges:
 
 def has_range(release: Release) -> bool:
     """Whether a release is known by its range."""
-    single = release.release if isinstance(release, Repeated) else release
-    return isinstance(single, BoundedRange | ExponentialMechanism)
+    return release.counted()[0].range_epsilon is not None
 
 
 def durfee_rogers(releases: Iterable[Release]) -> FormulaProfile:
@@ -72,6 +69,7 @@ def durfee_rogers(releases: Iterable[Release]) -> FormulaProfile:
         \sum\varepsilon_i\tanh(\varepsilon_i/2) + \sqrt{\tfrac12\sum\varepsilon_i^2
         \ln(1/\delta)}\}`.
 
+    >>> from quaestor.accounting.releases import BoundedRange
     >>> chosen = [BoundedRange(epsilon=0.1) * 100]
     >>> round(durfee_rogers(chosen).epsilon_bounds(delta=1e-6).upper, 6)
     3.127845
@@ -87,6 +85,7 @@ def optimal_divergence(releases: Iterable[Release]) -> FormulaProfile:
         :math:`x_i - 1 - \ln x_i`, :math:`x_i = \varepsilon_i/(1-e^{-\varepsilon_i})`, in place of
         :math:`\varepsilon_i\tanh(\varepsilon_i/2)`.
 
+    >>> from quaestor.accounting.releases import BoundedRange
     >>> chosen = [BoundedRange(epsilon=0.1) * 100]
     >>> 2.6 < optimal_divergence(chosen).epsilon_bounds(delta=1e-6).upper < 2.8
     True
@@ -102,6 +101,7 @@ def range_moments(releases: Iterable[Release]) -> MomentProfile:
         \exp(\sum_i h(\lambda; \varepsilon_i) - \lambda\varepsilon_g)`, with h from
         :func:`log_moment`. Every order is sound, so the search for the best need not be exact.
 
+    >>> from quaestor.accounting.releases import BoundedRange
     >>> chosen = [BoundedRange(epsilon=0.1) * 100]
     >>> round(range_moments(chosen).epsilon_bounds(delta=1e-6).upper, 6)
     2.72863
@@ -117,6 +117,7 @@ def sharp_range_moments(releases: Iterable[Release]) -> MomentProfile:
         \frac{\lambda^\lambda}{(1+\lambda)^{1+\lambda}} e^{\lambda x}` [Kairouz, Oh, Viswanath,
         inequality (20)] in place of :math:`(1-e^{-x})_+ \le e^{\lambda x}`.
 
+    >>> from quaestor.accounting.releases import BoundedRange
     >>> chosen = [BoundedRange(epsilon=0.1) * 100]
     >>> round(sharp_range_moments(chosen).epsilon_bounds(delta=1e-6).upper, 6)
     2.400199
