@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
-from quaestor.accounting.membership.facts import All, Fact
-from quaestor.accounting.membership.facts_codec import fact_from_dict
+from quaestor.accounting.membership.facts import All, Fact, fact_from_dict
 from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.releases.base import LARGEST_EPSILON
 from quaestor.curator.catalog.model import AccountPlan, DashboardQuery

@@ -24,7 +24,7 @@ from quaestor.mechanisms import (
     PartitionSelection,
     TopK,
 )
-from quaestor.mechanisms.losses import geometric_loss
+from quaestor.mechanisms.kinds.geometric import geometric_loss
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
