@@ -23,7 +23,7 @@ __all__ = ["CountKind", "count"]
 
 
 def count(of: Termlike = None) -> Term:
-    """How many rows; of those where a column has a value."""
+    """How many rows, ``count()``; of those where a column has a value, ``count("age")``."""
     return Term(Measured("count")) if of is None else measured("count", of)
 
 

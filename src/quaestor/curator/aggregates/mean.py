@@ -33,7 +33,7 @@ __all__ = ["Mean", "MeanKind", "mean"]
 
 
 def mean(of: Termlike) -> Term:
-    """The mean."""
+    """The mean: ``mean("cost")``, or ``mean(clamp(col("age"), 18, 90))``."""
     return measured("mean", of)
 
 

@@ -28,7 +28,7 @@ __all__ = ["QuantileKind", "Rank", "median", "quantile"]
 
 
 def quantile(of: Termlike, probability: float) -> Term:
-    """The value that a share ``probability`` of the rows is not above."""
+    """The value that a share of the rows is not above: ``quantile("cost", 0.9)``."""
     if not 0 <= probability <= 1:
         raise RefusedQuery(
             "a quantile's probability is from 0 to 1", remedy="write quantile(x, 0.9)"
@@ -37,7 +37,7 @@ def quantile(of: Termlike, probability: float) -> Term:
 
 
 def median(of: Termlike) -> Term:
-    """The value in the middle."""
+    """The value in the middle: ``median("cost")``."""
     return measured("quantile", of)
 
 

@@ -33,12 +33,12 @@ __all__ = ["Deviation", "StddevKind", "VarianceKind", "stddev", "variance"]
 
 
 def variance(of: Termlike) -> Term:
-    """The sample variance."""
+    """The sample variance: ``variance("cost")``."""
     return measured("variance", of)
 
 
 def stddev(of: Termlike) -> Term:
-    """The sample standard deviation."""
+    """The sample standard deviation: ``stddev("cost")``."""
     return measured("stddev", of)
 
 
