@@ -83,7 +83,7 @@ class _Clock:
 
 
 def _noise() -> float:
-    from quaestor.curator.answers.released_table import answer_of
+    from quaestor.curator.answers.outputs import answer_of
     from quaestor.curator.catalog import catalog_from_toml
     from quaestor.curator.kernel.figures import Exact, drawn
     from quaestor.curator.pricing.offers import offer

@@ -28,6 +28,7 @@ MOVED = {
     "quaestor.accounting.sketching": "quaestor.accounting.papers.sketch_sizes",
     "quaestor.accounting.variance": "quaestor.accounting.papers.least_variance",
     "quaestor.curator.builder.builder": "quaestor.curator.builder.tables",
+    "quaestor.curator.builder.from_ibis": "quaestor.curator.sql.from_ibis",
     "quaestor.curator.canonical": "quaestor.curator.questions.canonical",
     "quaestor.curator.curator": "quaestor.curator.session",
     "quaestor.curator.describing": "quaestor.curator.questions.description",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator import Accuracy
-from quaestor.curator.priced_question import Budget, plan, price
+from quaestor.curator.pricing.priced_question import Budget, plan, price
 from tests.fixtures.before_kernel.built import BUILT
 
 if TYPE_CHECKING:

@@ -18,13 +18,13 @@ from quaestor.accounting.membership import NEIGHBOURS
 from quaestor.accounting.membership.facts import FACTS, fact_from_json
 from quaestor.accounting.releases import RELEASES
 from quaestor.accounting.releases.codec import release_from_json
+from quaestor.curator.aggregates import AGGREGATES
 from quaestor.curator.answers.answer import Answer, AnswerColumn
 from quaestor.curator.language import expressions, query
 from quaestor.curator.language.expressions import Column, Constant, Kind
 from quaestor.curator.language.functions import FUNCTIONS
 from quaestor.curator.language.query import Scan
 from quaestor.curator.questions import wire
-from quaestor.curator.questions.plan import FunctionName
 from quaestor.curator.questions.wire import DRAWN, QUESTIONS, Wire, from_wire, to_wire
 from quaestor.ledger import AccountDefinition
 from quaestor.ledger.journal.events import COLUMNS, KINDS
@@ -265,7 +265,7 @@ def test_numbers_are_written_exactly() -> None:
 def test_functions_and_kinds_keep_their_names() -> None:
     assert set(FUNCTIONS) >= IN_CALLS
     assert set(get_args(Kind)) >= {"integer", "real", "text", "boolean", "date"}
-    assert set(get_args(FunctionName)) >= {
+    assert set(AGGREGATES) >= {
         *("count", "units", "distinct", "sum", "mean", "variance", "stddev", "quantile"),
     }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.registry import engine_for, tables_of
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
-from quaestor.curator.priced_question import Budget, plan, price
+from quaestor.curator.pricing.priced_question import Budget, plan, price
 from quaestor.errors import EngineFailed
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.figures import Exact
     from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.language.query import Query
-    from quaestor.curator.priced_question import Priced
+    from quaestor.curator.pricing.priced_question import Priced
 
 __all__ = ["Drawn", "Seen", "exact", "figures_of", "priced", "seen"]
 

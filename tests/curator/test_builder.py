@@ -10,7 +10,6 @@ import ibis
 import pytest
 from ibis import _
 
-from quaestor.curator.builder.from_ibis import from_ibis, ibis_table
 from quaestor.curator.builder.tables import (
     Question,
     absolute,
@@ -41,6 +40,7 @@ from quaestor.curator.builder.tables import (
 )
 from quaestor.curator.questions.canonical import fingerprint
 from quaestor.curator.sql import parse
+from quaestor.curator.sql.from_ibis import from_ibis, ibis_table
 from quaestor.errors import RefusedQuery
 from tests.curator.sql.hospital import CATALOG
 

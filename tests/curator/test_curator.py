@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quaestor.curator import Accuracy, Curator
-from quaestor.curator.builder.tables import col, count, table
+from quaestor.curator import Accuracy, Curator, col, count, table
 from quaestor.errors import (
     BudgetExceeded,
     EngineFailed,

@@ -16,7 +16,7 @@ from quaestor.accounting.filters.base import DeltaMeter, EpsilonMeter, Filter, M
 from quaestor.accounting.releases import Gaussian, PureDP, Release
 from quaestor.errors import BudgetExceeded, InvalidParameter
 from quaestor.ledger import Open
-from quaestor.ledger.totals.amounts import above, below, totals_from_text, totals_to_text
+from quaestor.ledger.amounts import above, below, totals_from_text, totals_to_text
 from tests.ledger.places import definition
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from quaestor.accounting.releases import (
     ZeroConcentratedDP,
 )
 from quaestor.ledger import AccountDefinition, Ledger
-from quaestor.ledger.odometer import KnownCosts, read_odometer
-from quaestor.ledger.request import Request
+from quaestor.ledger.price import Request
+from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
 from tests.ledger.places import definition
 from tests.oracles.odometer import slow_odometer
 

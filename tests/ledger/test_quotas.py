@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
     from quaestor.ledger import Account
-    from quaestor.ledger.policies.kinds import Policy
+    from quaestor.ledger.policies.base import Policy
 
 SECRET = PureDP(epsilon=1.5)  # bob's answer: the truth with odds of e^1.5
 SIGNAL = PureDP(epsilon=2**-6)  # what bob charges besides, if the answer is yes

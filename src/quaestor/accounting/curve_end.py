@@ -65,7 +65,7 @@ def _both_ends(release: Release) -> _Ends | None:
         rough,
         max(map(abs, rough)),
         all(end.largest is not None for end in both),
-        any(end.told[1] > 0 for end in both),
+        any(end.outright[1] > 0 for end in both),
     )
 
 
@@ -115,10 +115,10 @@ class CurveEnd:
     def _tell(self, ends: tuple[LossEnd, LossEnd], count: int) -> None:
         old = self._log_kept or (ZERO, ZERO)
         with working_precision(256):
-            more = [_log_kept(end.told) * count for end in ends]
+            more = [_log_kept(end.outright) * count for end in ends]
             self._log_kept = old[0] + more[0], old[1] + more[1]
 
-    def told(self, direction: int) -> arb:
+    def outright(self, direction: int) -> arb:
         """The probability that some release of this direction tells everything."""
         kept = ZERO if self._log_kept is None else self._log_kept[direction]
         if kept.is_zero():
@@ -169,15 +169,16 @@ class CurveEnd:
         """The curve at an epsilon that no finite loss passes; None before that."""
         if not (self.known and self._is_beyond(epsilon, 0) and self._is_beyond(epsilon, 1)):
             return None
-        return self.worst_told()
+        return self.worst_outright()
 
-    def worst_told(self) -> Bounds:
+    def worst_outright(self) -> Bounds:
         """Enclose the probability that everything is told outright, in the worse direction."""
         if self._log_kept is None:
             return Bounds.exactly(0.0)
-        told = [outward(self.told(direction)).clipped(0.0, 1.0) for direction in (0, 1)]
+        outright = [outward(self.outright(direction)).clipped(0.0, 1.0) for direction in (0, 1)]
         return Bounds(
-            lower=max(bounds.lower for bounds in told), upper=max(bounds.upper for bounds in told)
+            lower=max(bounds.lower for bounds in outright),
+            upper=max(bounds.upper for bounds in outright),
         )
 
     def epsilon(self, delta: float) -> Bounds | None:
@@ -207,19 +208,21 @@ class CurveEnd:
             return 1 if delta else 0
         for bits in (256, 8192):
             with working_precision(bits):
-                told = self.told(direction) if bits == 256 else self._precise_told(direction)
-                left = arb(delta) - told
+                outright = (
+                    self.outright(direction) if bits == 256 else self._precise_outright(direction)
+                )
+                left = arb(delta) - outright
                 if left.is_zero():
                     return 0
                 if left > 0 or left < 0:
                     return 1 if left > 0 else -1
         return None
 
-    def _precise_told(self, direction: int) -> arb:
+    def _precise_outright(self, direction: int) -> arb:
         """The same, multiplied out: exact where the product has few enough digits."""
         chances = self._chances(direction)
         if chances is None:
-            return self.told(direction)
+            return self.outright(direction)
         kept = ((1 - between(*map(rational, each))) ** count for each, count in chances)
         return 1 - math.prod(kept, start=ONE)
 
@@ -227,15 +230,15 @@ class CurveEnd:
         """What tells everything with some probability, and how often, if they are few."""
         if self._parts is None:
             return None
-        told = ((ends[direction].told, count) for ends, count in self._parts)
-        return [(chance, count) for chance, count in told if chance[1] > 0]
+        outright = ((ends[direction].outright, count) for ends, count in self._parts)
+        return [(chance, count) for chance, count in outright if chance[1] > 0]
 
 
-def _log_kept(told: Ends) -> arb:
+def _log_kept(outright: Ends) -> arb:
     """The log of the probability that not everything is told."""
-    if told[0] >= 1:
+    if outright[0] >= 1:
         return arb.neg_inf()
-    return (-between(rational(told[0]), rational(told[1]))).log1p()
+    return (-between(rational(outright[0]), rational(outright[1]))).log1p()
 
 
 def _as_float(end: LossEnd) -> float:

@@ -1,35 +1,108 @@
-"""From a charge to an answer: reserve, run, draw, settle. Nothing flows back.
+"""The way of a question: parse, plan, price, reserve, measure, draw, settle. Nothing flows back.
 
-The charge is durable before the engine reads a row. Whatever fails once a statement was sent leaves
-it in place and looks the same: an error that told more could tell of somebody.
+What is wrong before the reservation costs nothing and touches no data. The charge is durable before
+the engine reads a row. Whatever fails once a statement was sent leaves it in place and looks the
+same: an error that told more could tell of somebody.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from quaestor.curator.answers.answer import Answer
-from quaestor.curator.answers.released_table import answer_of
+from quaestor.curator.answers.outputs import answer_of
+from quaestor.curator.pricing.priced_question import plan, price
+from quaestor.curator.pricing.would_fit import refusal
 from quaestor.curator.questions.description import describe
-from quaestor.curator.would_fit import refusal
 from quaestor.errors import AccountOverdrawn, BudgetExceeded, ChargeSettled, EngineFailed
 from quaestor.ledger import StoredAnswer
-from quaestor.ledger.totals.amounts import below
+from quaestor.ledger.amounts import below
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from quaestor.curator.accounts import OpenAccounts
+    from quaestor.curator.builder.tables import Question
+    from quaestor.curator.catalog.model import Catalog
+    from quaestor.curator.engine_pool import EnginePool
     from quaestor.curator.engines import Engine
-    from quaestor.curator.priced_question import Cost, Priced
+    from quaestor.curator.pricing.priced_question import Budget, Cost, Priced
     from quaestor.errors import QuaestorError
     from quaestor.ledger import Account, Charge
 
     Progress = Callable[[str], None]
 
-__all__ = ["claim", "given_before", "pay"]
+__all__ = ["Inquiry", "answered", "given_before", "priced"]
 
 _LONGEST_PURPOSE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """A question, what it may cost, who asks it and why, and on whose account."""
+
+    question: str | Question
+    budget: Budget
+    account: str | None = None
+    analyst: str = ""
+    purpose: str = ""
+    rows: int | None = None
+    groups: int | None = None
+
+
+def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: OpenAccounts) -> tuple[Account, Priced]:
+    """Who pays for a question, and how much: no data are touched."""
+    question = inquiry.question
+    query = plan(question, catalog, rows=inquiry.rows, groups=inquiry.groups)
+    payer = accounts.payer(inquiry.account, dataset=query.dataset)
+    sql = question if isinstance(question, str) else None
+    return payer, price(query, inquiry.budget, catalog, delta=payer.definition.delta, sql=sql)
+
+
+def answered(
+    inquiry: Inquiry,
+    *,
+    catalog: Catalog,
+    accounts: OpenAccounts,
+    engines: EnginePool,
+    progress: Progress,
+) -> Answer:
+    """The answer to a question: the stored one if there is one, or else one that is paid for."""
+    payer, asked = priced(inquiry, catalog=catalog, accounts=accounts)
+    stored = given_before(payer, asked, analyst=inquiry.analyst)
+    if stored is not None:
+        return stored
+    progress("planning")
+    engine = engines.prepared(asked.offer.measurement)
+    charge = _reserved(payer, asked, analyst=inquiry.analyst, purpose=inquiry.purpose)
+    if isinstance(charge, Answer):
+        return charge
+    try:
+        return _released(charge, payer, asked, engine, progress)
+    except Exception:  # noqa: BLE001, S110  # whatever it says may be about somebody
+        pass
+    engines.forget(engine)
+    raise EngineFailed
+
+
+def _released(
+    charge: Charge, payer: Account, asked: Priced, engine: Engine, progress: Progress
+) -> Answer:
+    """What is drawn for a question that is charged, kept with the charge before it is shown."""
+    with charge:
+        progress("computing exact figures")
+        _reach(engine, charge)
+        charge.running()
+        prepared, exact = engine.measure(asked.offer.measurement)
+        charge.drawing()
+        progress("drawing noise")
+        paid = charge.request
+        released = prepared.draw(exact, paid=paid.releases, dataset=paid.dataset)
+        drawn = answer_of(asked.query, asked.offer, released, sql=asked.sql)
+        answer = _signed(drawn, charge, payer, asked.cost)
+        charge.release(answer.to_json())
+    return answer
 
 
 def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | None:
@@ -40,8 +113,12 @@ def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | N
     return None if stored is None else _again(stored)
 
 
-def claim(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge | Answer:
-    """Charge the account, durably; or the answer, if somebody else who asked it has brought it.
+def _again(stored: StoredAnswer) -> Answer:
+    return replace(Answer.from_json(stored.text), repeated=True)
+
+
+def _reserved(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge | Answer:
+    """A durable charge; or the answer, if somebody else who asked the same has brought it.
 
     Raises:
         BudgetExceeded: it does not fit; nothing was charged, and the error says what would fit.
@@ -67,39 +144,10 @@ def claim(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Cha
     raise refused
 
 
-def _again(stored: StoredAnswer) -> Answer:
-    return replace(Answer.from_json(stored.text), repeated=True)
-
-
-def pay(
-    charge: Charge, account: Account, asked: Priced, engine: Engine, *, progress: Progress
-) -> Answer:
-    """Run a question that is charged, draw its noise, and keep the answer with the charge.
-
-    Raises:
-        EngineFailed: whatever went wrong, and in the same words; the charge stays, unless the
-            engine could not be reached at all.
-    """
-    failed = True
-    try:
-        with charge:
-            progress("computing exact figures")
-            _reach(engine, charge)
-            charge.running()
-            prepared, exact = engine.measure(asked.offer.measurement)
-            charge.drawing()
-            progress("drawing noise")
-            request = charge.request
-            released = prepared.draw(exact, paid=request.releases, dataset=request.dataset)
-            drawn = answer_of(asked.query, asked.offer, released, sql=asked.sql)
-            answer = _signed(drawn, charge, account, asked.cost)
-            charge.release(answer.to_json())
-        failed = False
-    except Exception:  # noqa: BLE001, S110  # whatever it says may be about somebody
-        pass
-    if failed:
-        raise EngineFailed
-    return answer
+def _purpose(asked: Priced) -> str:
+    """The question in one printable line."""
+    words = "".join(c if c.isprintable() else " " for c in describe(asked.query))
+    return words[:_LONGEST_PURPOSE]
 
 
 def _reach(engine: Engine, charge: Charge) -> None:
@@ -129,9 +177,3 @@ def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Ans
         delta=cost.delta,
         remaining=tuple(left),
     )
-
-
-def _purpose(asked: Priced) -> str:
-    """The question in one printable line."""
-    words = "".join(c if c.isprintable() else " " for c in describe(asked.query))
-    return words[:_LONGEST_PURPOSE]

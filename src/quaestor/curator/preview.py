@@ -7,16 +7,16 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
+from quaestor.curator.pricing.would_fit import would_fit
 from quaestor.curator.questions.description import describe
-from quaestor.curator.would_fit import would_fit
-from quaestor.ledger.totals.amounts import above, below
+from quaestor.ledger.amounts import above, below
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from quaestor.accounting.releases import Release
-    from quaestor.curator.aggregates import Expected
-    from quaestor.curator.priced_question import Priced
+    from quaestor.curator.aggregates.recipe import Expected
+    from quaestor.curator.pricing.priced_question import Priced
     from quaestor.ledger import Account
     from quaestor.ledger.price import Reading
 

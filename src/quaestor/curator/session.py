@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from quaestor.curator.accounts import open_from_catalog
-from quaestor.curator.answers.answer import Answer
+from quaestor.curator.accounts import OpenAccounts, open_from_catalog
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
-from quaestor.curator.engines.registry import engine_for, place_of, tables_of
-from quaestor.curator.payer import account_for
-from quaestor.curator.pipeline import claim, given_before, pay
+from quaestor.curator.engine_pool import EnginePool
+from quaestor.curator.pipeline import Inquiry, answered, given_before, priced
 from quaestor.curator.preview import preview
-from quaestor.curator.priced_question import Budget, plan, price
-from quaestor.errors import EngineFailed
+from quaestor.curator.pricing.priced_question import Budget
 from quaestor.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from quaestor.curator.answers.answer import Answer
     from quaestor.curator.builder.tables import Question
     from quaestor.curator.catalog.model import Catalog
-    from quaestor.curator.engines import Engine
-    from quaestor.curator.language.query import Query
     from quaestor.curator.preview import Preview
-    from quaestor.curator.priced_question import Priced
     from quaestor.curator.pricing.accuracy import Accuracy
     from quaestor.ledger import Account
 
@@ -42,9 +36,9 @@ class Curator:
             print(curator.preview("SELECT COUNT(*) FROM visits", epsilon=0.1).fits)
             answer = curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.1)
 
-    The way of a question: parse, plan, price; give the stored answer if there is one; reserve,
-    durably; run on the engine; draw noise; settle. What is wrong before the reservation costs
-    nothing and touches no data. What goes wrong afterwards is charged, and always the same error.
+    The way of a question is that of :mod:`quaestor.curator.pipeline`. What is wrong before the
+    reservation costs nothing and touches no data. What goes wrong afterwards is charged, and always
+    the same error.
 
     Args:
         catalog: what the data owner has declared.
@@ -64,9 +58,8 @@ class Curator:
         self.progress = progress or _silent
         self._own = ledger is None
         self.ledger = Ledger(catalog.ledger_address()) if ledger is None else ledger
-        self._accounts: dict[str, Account] = {}
-        self._engines: dict[tuple[str, str | None], Engine] = {}
-        self._lock = threading.Lock()
+        self._accounts = OpenAccounts(catalog, self.ledger)
+        self._engines = EnginePool(catalog)
 
     @classmethod
     def from_file(cls, path: Path | str | None = None) -> Self:
@@ -88,10 +81,7 @@ class Curator:
 
     def close(self) -> None:
         """Let go of engines, and of the ledger if it was opened here."""
-        with self._lock:
-            engines, self._engines = list(self._engines.values()), {}
-        for engine in engines:
-            engine.close()
+        self._engines.close()
         if self._own:
             self.ledger.close()
 
@@ -102,8 +92,7 @@ class Curator:
         It is 0 as long as engines return what they are asked for. It depends on private data, and
         is no part of any answer.
         """
-        with self._lock:
-            return sum(engine.corrections for engine in self._engines.values())
+        return self._engines.corrections
 
     def open_account(self, name: str) -> Account:
         """Open an account as the catalog plans it: once, for good."""
@@ -112,9 +101,7 @@ class Curator:
 
     def account(self, name: str) -> Account:
         """An account of the ledger, which is open."""
-        if name not in self._accounts:
-            self._accounts[name] = account_for(self.catalog, self.ledger, name=name)
-        return self._accounts[name]
+        return self._accounts.account(name)
 
     def preview(  # noqa: PLR0913  # the ways to say how much, for what, and on whose account
         self,
@@ -144,9 +131,15 @@ class Curator:
             rows: how many rows of one unit count in a group, if fewer than declared.
             groups: in how many groups one unit counts, if fewer than declared.
         """
-        budget = Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta)
-        query = plan(question, self.catalog, rows=rows, groups=groups)
-        payer, asked = self._priced(query, budget, question, account)
+        inquiry = Inquiry(
+            question=question,
+            budget=Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta),
+            account=account,
+            analyst=analyst,
+            rows=rows,
+            groups=groups,
+        )
+        payer, asked = priced(inquiry, catalog=self.catalog, accounts=self._accounts)
         free = given_before(payer, asked, analyst=analyst) is not None
         return preview(payer, asked, analyst=analyst, free=free)
 
@@ -179,63 +172,22 @@ class Curator:
             EngineFailed: it could not be answered; if it was charged, the charge stays.
             AnswerPending: somebody else who asks the same is not done after ten minutes.
         """
-        budget = Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta)
-        query = plan(question, self.catalog, rows=rows, groups=groups)
-        payer, asked = self._priced(query, budget, question, account)
-        again = given_before(payer, asked, analyst=analyst)
-        if again is not None:
-            return again
-        self.progress("planning")
-        engine = self._checked(asked)
-        found = claim(payer, asked, analyst=analyst, purpose=purpose)
-        if isinstance(found, Answer):
-            return found
-        try:
-            return pay(found, payer, asked, engine, progress=self.progress)
-        except EngineFailed:
-            self._forget(engine)
-            raise
-
-    def _priced(
-        self, query: Query, budget: Budget, question: str | Question, account: str | None
-    ) -> tuple[Account, Priced]:
-        name = account or self._only(query.dataset)
-        if name is None:
-            payer = account_for(self.catalog, self.ledger, dataset=query.dataset)
-        else:
-            payer = self.account(name)
-        sql = question if isinstance(question, str) else None
-        return payer, price(query, budget, self.catalog, delta=payer.definition.delta, sql=sql)
-
-    def _only(self, dataset: str) -> str | None:
-        """The one account that the catalog plans for a dataset, if there is one."""
-        names = [each.name for each in self.catalog.accounts if dataset in each.datasets]
-        return names[0] if len(names) == 1 else None
-
-    def _checked(self, asked: Priced) -> Engine:
-        """The engine of the question's tables, which has planned it; no row is read."""
-        tables = tuple(tables_of(asked.query.rows))
-        declared = [table for name in tables if (table := self.catalog.table(name))]
-        place = place_of(declared[0])
-        with self._lock:
-            engine = self._engines.get(place)
-        if engine is None or any(place_of(table) != place for table in declared):
-            opened = engine_for(self.catalog, tables)
-            with self._lock:
-                engine = self._engines.setdefault(place, opened)
-            if engine is not opened:  # somebody else was quicker
-                opened.close()
-        try:
-            engine.prepare(asked.offer.measurement)
-        except EngineFailed:
-            self._forget(engine)
-            raise
-        return engine
-
-    def _forget(self, engine: Engine) -> None:
-        """Open the next one anew: a connection that failed may be broken."""
-        with self._lock:
-            self._engines = {p: each for p, each in self._engines.items() if each is not engine}
+        inquiry = Inquiry(
+            question=question,
+            budget=Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta),
+            account=account,
+            analyst=analyst,
+            purpose=purpose,
+            rows=rows,
+            groups=groups,
+        )
+        return answered(
+            inquiry,
+            catalog=self.catalog,
+            accounts=self._accounts,
+            engines=self._engines,
+            progress=self.progress,
+        )
 
 
 def _silent(_doing: str) -> None:

@@ -12,7 +12,7 @@ from quaestor.curator.kernel.measurement import Measurement
 from quaestor.curator.kernel.measures import Units
 from quaestor.curator.kernel.relations import Relations
 from quaestor.curator.kernel.statement import statements_of
-from quaestor.curator.pricing.measures_needed import cells_of
+from quaestor.curator.pricing.offers import cells_of
 from quaestor.mechanisms import Geometric, PartitionSelection
 from tests.curator.engines import oracle
 from tests.curator.engines.data import CATALOG

@@ -15,10 +15,10 @@ import pytest
 
 from quaestor.audit import LowestBits, Vectorised, assert_private, audit
 from quaestor.curator import Curator
-from quaestor.curator.answers.released_table import answer_of
+from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.kernel.figures import drawn
 from quaestor.curator.language.query import Contribution
-from quaestor.curator.priced_question import Budget, plan, price
+from quaestor.curator.pricing.priced_question import Budget, plan, price
 from tests.curator.engines.answers import measured as measured_by
 from tests.curator.hospital import write_hospital
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from quaestor.curator.engines import Engine
     from quaestor.curator.kernel.figures import Exact
     from quaestor.curator.language.query import Query
-    from quaestor.curator.priced_question import Priced
+    from quaestor.curator.pricing.priced_question import Priced
 
 RUNS = 2_000
 DELTA = 0.01
@@ -95,7 +95,7 @@ def clinic(tmp_path: Path) -> Callable[..., Clinic]:
                 budget = Budget(epsilon=1.0, delta=DELTA)
                 query = plan(sql, curator.catalog, rows=rows, groups=groups)
                 asked = price(query, budget, curator.catalog, delta=1e-6, sql=sql)
-                engine = curator._checked(asked)
+                engine = curator._engines.prepared(asked.offer.measurement)
                 measurement = asked.offer.measurement
                 if counted is None:
                     measured.append(engine.prepare(measurement).exact())

@@ -11,7 +11,7 @@ import pytest
 
 from quaestor.curator import Curator
 from quaestor.curator import pipeline as curator_answering
-from quaestor.curator.answers.released_table import answer_of
+from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.catalog.model import AccountPlan
 from quaestor.errors import QuaestorError
 from tests.curator.sql.grammar import Grammar
@@ -91,14 +91,14 @@ def test_every_statement_is_refused_or_answered_with_noise_and_an_entry(
     kinds = [grammar.statement] * 6 + [grammar.broken] * 3 + [grammar.noise]
     found: Counter[str] = Counter()
     charged: Counter[str] = Counter()
-    curator_checked = curator._checked
+    prepared = curator._engines.prepared
 
-    def stopping(question: Any) -> Any:
+    def stopping(measurement: Any) -> Any:
         if found["answered"] >= RUNS:
             raise Enough
-        return curator_checked(question)
+        return prepared(measurement)
 
-    monkeypatch.setattr(curator, "_checked", stopping)
+    monkeypatch.setattr(curator._engines, "prepared", stopping)
     for number in range(count):
         text = kinds[number % len(kinds)]()
         outcome, answer = asked(curator, text)

@@ -124,7 +124,7 @@ def _texts() -> Iterator[e.Expression]:
 
 def functions_in(expression: e.Expression) -> Iterator[str]:
     """The functions that an expression calls, operators not counted."""
-    from quaestor.curator.language.trees import nodes
+    from quaestor.curator.language.expressions import nodes
 
     yield from (node.function for node in nodes(expression) if isinstance(node, e.Call))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.answers.released_table import answer_of
+from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.kernel import figures
 from quaestor.curator.kernel.measures import Distinct, Histogram, Measure, Rows, Total, Units
 from quaestor.curator.language.evaluation import evaluate

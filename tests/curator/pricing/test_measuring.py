@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from quaestor.curator.aggregates.aggregate_kind import (
+    MOST_STEPS,
+    centred_steps,
+    squared_steps,
+    stepped,
+)
 from quaestor.curator.kernel.measures import Distinct, Histogram, Rows, Total, Units
 from quaestor.curator.language.expressions import Arithmetic, Constant
-from quaestor.curator.pricing.measures_needed import combinations_of, measures_of, spread_of
-from quaestor.curator.pricing.offers import offer
-from quaestor.curator.pricing.stepped_operands import MOST_STEPS, centred, squared, stepped
+from quaestor.curator.pricing.offers import measures_of, offer
+from quaestor.curator.pricing.priced_parts import combinations_of, spread_of
 from quaestor.errors import InvalidParameter
 from tests.curator.pricing.tables import X, aggregate, exact, query, release
 
@@ -70,7 +75,7 @@ def test_centring_halves_what_one_row_can_do_and_loses_nothing(seed: int) -> Non
     low, high = sorted(coins.randrange(-5000, 5000) for _ in range(2))
     whole = stepped(X, low=low * step, high=high * step, step=step)
     assert (whole.low, whole.high) == (low, high)
-    middle = centred(whole)
+    middle = centred_steps(whole)
     # every value of the grid is still one, and no value is farther from the centre than half
     for value in (low, high, coins.randint(low, high)):
         moved = (Fraction(value) * Fraction(step) - Fraction(middle.centre)) / Fraction(middle.step)
@@ -84,8 +89,8 @@ def test_centring_halves_what_one_row_can_do_and_loses_nothing(seed: int) -> Non
 @pytest.mark.parametrize("high", [1.0, 120.0, 5000.0, float(MOST_STEPS)])
 def test_no_step_count_passes_its_limit_even_of_squares(high: float) -> None:
     for low in (0.0, -high, 1.0):
-        middle = centred(stepped(X, low=low, high=high, step=1.0))
-        square = squared(middle)
+        middle = centred_steps(stepped(X, low=low, high=high, step=1.0))
+        square = squared_steps(middle)
         assert middle.reach <= MOST_STEPS
         assert square.reach <= MOST_STEPS
         largest = (middle.reach * middle.step) ** 2

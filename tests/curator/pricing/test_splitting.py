@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.accounting.releases import Repeated
+from quaestor.curator.aggregates.recipe import Scatter
 from quaestor.curator.kernel.draws import Draw, NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.pricing.budget_shares import shares
-from quaestor.curator.pricing.measures_needed import measures_of
-from quaestor.curator.pricing.offers import offer
+from quaestor.curator.pricing.offers import measures_of, offer
 from quaestor.curator.pricing.priced_parts import parts_of
-from quaestor.curator.pricing.scatter import Scattered
 from tests.curator.pricing.tables import aggregate, query
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def criterion(asked: Query, draws: list[Draw]) -> float:
     """
 
     def unit_variance(draw: Draw) -> float:
-        return (Scattered(draw).standard_error / draw.measure.sensitivity) ** 2
+        return (Scatter(draw).standard_error / draw.measure.sensitivity) ** 2
 
     by_kind: dict[str, float] = {}
     for draw in draws:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quaestor.curator.analysis.conditions import narrowed
-from quaestor.curator.analysis.facts import Facts, declared_facts, grain_of
+from quaestor.curator.analysis.facts import ValueFacts, declared_facts, grain_of
 from quaestor.curator.analysis.intervals import INTERVALS
-from quaestor.curator.analysis.possible_values import possible_values
+from quaestor.curator.analysis.possible_values import narrowed, possible_values
 from quaestor.curator.analysis.static_analysis import Analysis
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import (
@@ -117,7 +116,7 @@ def points(chance: random.Random, count: int) -> list[dict[str, Any]]:
     return rows
 
 
-def assert_inside(value: Value, facts: Facts) -> None:
+def assert_inside(value: Value, facts: ValueFacts) -> None:
     if value is None:
         assert facts.nullable
         return

@@ -80,7 +80,7 @@ def _separately(question: MembershipQuestion, limits: Forest) -> Profile | None:
             return None
         return compose(*(release.with_record_replaced() for release in chosen)).tradeoff().profile
     pure = _most_revealing(question, limits, [_with_delta(kind, 0.0) for kind in kinds])
-    failures = _most_revealing(question, limits, [_told_part(kind) for kind in kinds])
+    failures = _most_revealing(question, limits, [_failures(kind) for kind in kinds])
     if pure is None or failures is None:
         return None
     return compose(*pure, *failures).tradeoff().profile
@@ -105,10 +105,13 @@ def _most_revealing(
 
 
 def _with_delta(kind: Kind, delta: float) -> Kind:
-    return kind_of(release.with_delta(delta) * count for release, count in kind)
+    return kind_of(
+        (release.with_delta(delta=delta) if isinstance(release, BlackBox) else release) * count
+        for release, count in kind
+    )
 
 
-def _told_part(kind: Kind) -> Kind:
+def _failures(kind: Kind) -> Kind:
     return kind_of(
         ApproxDP(epsilon=0.0, delta=release.delta) * count
         for release, count in kind
@@ -148,31 +151,31 @@ class _MomentEnvelope(Profile):
     def _log_moments(self, orders: Floats) -> Floats:
         return np.array([self._log_moment(float(order)) for order in orders])
 
-    def _told(self) -> float:
+    def _outright(self) -> float:
         """The largest probability that some loss is infinite, rounded up."""
-        both = None if self._both is None else _told(self._both)
+        both = None if self._both is None else _outright(self._both)
         with working_precision(128):
-            return outward(-(-arb(self._largest(_told(self._once), both))).expm1()).upper
+            return outward(-(-arb(self._largest(_outright(self._once), both))).expm1()).upper
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
-        told = self._told()
-        if math.isinf(epsilon) or told >= 1.0:
-            return Bounds(lower=0.0, upper=min(told, 1.0))
+        outright = self._outright()
+        if math.isinf(epsilon) or outright >= 1.0:
+            return Bounds(lower=0.0, upper=min(outright, 1.0))
 
         def nats(orders: Floats) -> Floats:
             return self._log_moments(orders) - orders * epsilon + conversion(orders)
 
         best = float(nats(np.array([least_point(nats, ratio=1.02)]))[0])
         finite = math.exp(min(best + 1e-12 * (1 + abs(best)), 0.0)) if best > -700 else 1e-300
-        return Bounds(lower=0.0, upper=min((told + (1 - told) * finite) * (1 + 1e-15), 1.0))
+        return Bounds(lower=0.0, upper=min((outright + (1 - outright) * finite) * (1 + 1e-15), 1.0))
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
-        told = self._told()
-        slack = (delta - told) * (1 - 1e-15)
+        outright = self._outright()
+        slack = (delta - outright) * (1 - 1e-15)
         if delta >= 1.0:
             return Bounds.exactly(0.0)
         if slack <= 0.0:
-            largest = math.inf if told > 0.0 else self._largest_loss()
+            largest = math.inf if outright > 0.0 else self._largest_loss()
             return Bounds(lower=0.0, upper=largest)
 
         def bound(orders: Floats) -> Floats:
@@ -186,8 +189,8 @@ class _MomentEnvelope(Profile):
         return self._largest(_largest_losses(self._once), both)
 
     def supports(self, at_most: int) -> Sequence[float]:
-        told = min(self._told(), 1.0)
-        largest = self.epsilon_bounds(delta=min(told + 1e-12, 1.0)).upper
+        outright = min(self._outright(), 1.0)
+        largest = self.epsilon_bounds(delta=min(outright + 1e-12, 1.0)).upper
         gaps = max(at_most - 1, 1)
         return [largest * i / gaps for i in range(gaps + 1)]
 
@@ -208,7 +211,7 @@ def _log_moments(kinds: list[list[tuple[tuple[Law, ...], int]]], order: float) -
     return [math.fsum(count * max(map(moment, laws)) for laws, count in kind) for kind in kinds]
 
 
-def _told(kinds: list[list[tuple[tuple[Law, ...], int]]]) -> list[float]:
+def _outright(kinds: list[list[tuple[tuple[Law, ...], int]]]) -> list[float]:
     def nats(law: Law) -> float:
         chance = law.infinite.upper
         return math.inf if chance >= 1.0 else -math.log1p(-chance) * (1 + 1e-15)

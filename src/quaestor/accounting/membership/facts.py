@@ -20,6 +20,8 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from quaestor.accounting.membership.rules import RulesDraft
+
 __all__ = [
     "FACTS",
     "All",
@@ -40,6 +42,10 @@ class Fact:
     """What is publicly known about the databases that one person can be in."""
 
     __slots__ = ()
+
+    def narrow(self, rules: RulesDraft) -> None:
+        """Add what it says to the rules about some databases."""
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """The fact as plain JSON values, under the name of its type."""
@@ -104,6 +110,10 @@ class AtMost(Fact):
         """The call that makes this fact."""
         return f"AtMost({self.m})" if self.of is None else f"AtMost({self.m}, of={list(self.of)!r})"
 
+    def narrow(self, rules: RulesDraft) -> None:
+        """An upper limit."""
+        rules.limit(self.of, low=0, high=self.m)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExactlyOne(Fact):
@@ -123,6 +133,10 @@ class ExactlyOne(Fact):
     def __repr__(self) -> str:
         """The call that makes this fact."""
         return "ExactlyOne()" if self.of is None else f"ExactlyOne(of={list(self.of)!r})"
+
+    def narrow(self, rules: RulesDraft) -> None:
+        """Both limits."""
+        rules.limit(self.of, low=1, high=1)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -144,6 +158,13 @@ class Exclusive(Fact):
         """The call that makes this fact."""
         return f"Exclusive({_shown(self.a)}, {_shown(self.b)})"
 
+    def narrow(self, rules: RulesDraft) -> None:
+        """Two sides that nobody is on both of; of two databases, a limit of one."""
+        if len(self.a) == len(self.b) == 1:
+            rules.limit((*self.a, *self.b), low=0, high=1)
+        else:
+            rules.exclude(self.a, self.b)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Implies(Fact):
@@ -163,6 +184,10 @@ class Implies(Fact):
     def __repr__(self) -> str:
         """The call that makes this fact."""
         return f"Implies({_shown(self.a)}, {_shown(self.b)})"
+
+    def narrow(self, rules: RulesDraft) -> None:
+        """One side that brings the other with it."""
+        rules.imply(self.a, self.b)
 
 
 def _two_sides(fact: Exclusive | Implies) -> None:
@@ -196,6 +221,10 @@ class Vectors(Fact):
         """The call that makes this fact."""
         return f"Vectors({[list(vector) for vector in self.vectors]!r})"
 
+    def narrow(self, rules: RulesDraft) -> None:
+        """These and no others."""
+        rules.only(self.vectors)
+
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class All(Fact):
@@ -219,6 +248,11 @@ class All(Fact):
     def __repr__(self) -> str:
         """The call that makes this fact."""
         return f"All({', '.join(map(repr, self.facts))})"
+
+    def narrow(self, rules: RulesDraft) -> None:
+        """One after the other."""
+        for fact in self.facts:
+            fact.narrow(rules)
 
 
 def _opened(fact: Fact) -> Iterable[Fact]:

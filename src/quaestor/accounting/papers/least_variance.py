@@ -86,20 +86,23 @@ def least_variances(*, epsilon: float, delta: float, count: int) -> tuple[Varian
 
 
 def _row(release: Release, paper: float | None, source: str, *, stated: bool) -> VarianceRow:
+    return VarianceRow(
+        release=release, variance=_variance(release), paper=paper, source=source, stated=stated
+    )
+
+
+def _variance(release: Release) -> float:
     variance = release.noise_variance()
     assert variance is not None  # noqa: S101  # every kind of noise above knows it
-    return VarianceRow(
-        release=release, variance=variance, paper=paper, source=source, stated=stated
-    )
+    return variance
 
 
 def _best_staircase(fitted: Callable[[Callable[[float], Release]], Release]) -> Release:
     """Golden section in gamma; the epsilon of one answer is calibrated for each."""
 
-    def tried(gamma: float) -> tuple[float, Staircase]:
+    def tried(gamma: float) -> tuple[float, Release]:
         release = fitted(lambda epsilon: Staircase(epsilon=epsilon, gamma=gamma))
-        assert isinstance(release, Staircase)  # noqa: S101
-        return release.noise_variance(), release
+        return _variance(release), release
 
     left, right = 0.0, 0.5
     inner, outer = right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)

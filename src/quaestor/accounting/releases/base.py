@@ -182,7 +182,7 @@ class Release:
         ends = self.loss_ends()
         if ends is None:
             return self._pure_loss_of_laws()
-        delta = at_least(max(end.told[1] for end in ends)) or Fraction(0)
+        delta = at_least(max(end.outright[1] for end in ends)) or Fraction(0)
         bounds = [end.largest[1] for end in ends if end.largest is not None]
         if len(bounds) < len(ends):
             return PureLoss(None, delta)
@@ -284,10 +284,6 @@ class Release:
             "what a replaced record costs it is not known",
         )
 
-    def with_delta(self, delta: float) -> Release:  # noqa: ARG002  # for those that have one
-        """A black box with another delta; every other release as it is."""
-        return self
-
     def poisson_sampled_losses(self, rate: float) -> tuple[Law, ...]:
         """The laws of removing and adding a person who is in the data with this probability."""
         from quaestor.accounting.loss.laws.sampled import poisson_sampled
@@ -370,7 +366,7 @@ class Repeated(Release):
 
     def __post_init__(self) -> None:
         """Refuse counts that are not positive whole numbers."""
-        if not isinstance(self.release, Release) or isinstance(self.release, Repeated):
+        if not isinstance(self.release, Release) or self.release.counted()[1] > 1:
             raise InvalidParameter("release", self.release, "a release that is not itself repeated")
         object.__setattr__(self, "count", check_count("count", self.count, smallest=2))
 

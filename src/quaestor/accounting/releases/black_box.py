@@ -77,8 +77,8 @@ class BlackBox(Release):
         """Two changes of the worst case."""
         return TwoChanges(epsilon=self.epsilon, delta=self.delta)
 
-    def with_delta(self, delta: float) -> Release:
-        """The same epsilon."""
+    def with_delta(self, *, delta: float) -> ApproxDP:
+        """The same epsilon, and another delta."""
         return ApproxDP(epsilon=self.epsilon, delta=delta)
 
     @property
@@ -95,7 +95,7 @@ class BlackBox(Release):
     @remembered
     def opinion(self) -> Opinion:
         """That of the randomized response."""
-        return response_opinion(self.epsilon, top=truth(self.epsilon), told=self.delta)
+        return response_opinion(self.epsilon, top=truth(self.epsilon), outright=self.delta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,12 +20,12 @@ Ends = tuple[Fraction, Fraction]
 class LossEnd(NamedTuple):
     """The end of one release's curve in one direction; intervals, as some ends are irrational.
 
-    ``largest`` is the largest finite loss (None if there is no bound); ``told`` the probability of
-    an infinite one.
+    ``largest`` is the largest finite loss (None if there is no bound); ``outright`` the
+    probability of an infinite one.
     """
 
     largest: Ends | None
-    told: Ends = (Fraction(0), Fraction(0))
+    outright: Ends = (Fraction(0), Fraction(0))
 
 
 def exactly(value: float | Fraction) -> Ends:

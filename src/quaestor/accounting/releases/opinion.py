@@ -95,27 +95,31 @@ def rho_of_loss(epsilon: float) -> float:
     return epsilon * math.tanh(epsilon / 2) * (1 + MARGIN) + (5e-324 if epsilon else 0.0)
 
 
-def response_opinion(epsilon: float, *, top: float, told: float = 0.0) -> Opinion:
+def response_opinion(epsilon: float, *, top: float, outright: float = 0.0) -> Opinion:
     """The loss epsilon with probability ``top``, and as much less; or everything, outright."""
-    least, most = (told + (1 - told) * top * (1 + sign * MARGIN) for sign in (-1, 1))
-    log_lie = (math.log1p(-told) if told < 1.0 else -math.inf) + math.log(max(top, _TINY)) - epsilon
+    least, most = (outright + (1 - outright) * top * (1 + sign * MARGIN) for sign in (-1, 1))
+    log_lie = (
+        (math.log1p(-outright) if outright < 1.0 else -math.inf)
+        + math.log(max(top, _TINY))
+        - epsilon
+    )
 
     def curve(at: float) -> Curve:
         if at >= epsilon:
-            return told, told
-        rest = -math.expm1(at - epsilon) * (1 - told)
-        low, high = told + rest * top * (1 - MARGIN), told + rest * top * (1 + MARGIN)
-        return max(low * (1 - 1e-15), told), min(high * (1 + 1e-15), 1.0)
+            return outright, outright
+        rest = -math.expm1(at - epsilon) * (1 - outright)
+        low, high = outright + rest * top * (1 - MARGIN), outright + rest * top * (1 + MARGIN)
+        return max(low * (1 - 1e-15), outright), min(high * (1 + 1e-15), 1.0)
 
     def test(at: float) -> Detection:
         if at > epsilon:
-            return Detection(told, told, -math.inf, -math.inf)
+            return Detection(outright, outright, -math.inf, -math.inf)
         return Detection(min(least, 1.0), min(most, 1.0), log_lie - MARGIN, log_lie + MARGIN)
 
     overlap = math.log1p(-top * math.expm1(-epsilon / 2) ** 2 * (1 - MARGIN))
-    overlap += math.log1p(-told) if told < 1.0 else -math.inf
+    overlap += math.log1p(-outright) if outright < 1.0 else -math.inf
     rho = rho_of_loss(epsilon)
-    return Opinion(curve, test, rho, largest=epsilon, log_overlap=overlap, tells=told > 0.0)
+    return Opinion(curve, test, rho, largest=epsilon, log_overlap=overlap, tells=outright > 0.0)
 
 
 def gaussian_curve(mu: float, epsilon: float) -> Curve:

@@ -145,10 +145,12 @@ class PoissonSampled(_OfSample):
         if rate in (0, 1):
             return ends if rate else (NO_LOSS,)
         (end,) = ends
-        told = end.told[0] * rate, end.told[1] * rate
+        outright = end.outright[0] * rate, end.outright[1] * rate
         largest = None if end.largest is None else loss_of_sample(end.largest, rate)
-        removing = LossEnd(largest, told)
-        if end.told[1] > 0 or end.largest is None:  # what the person alone could not have caused
+        removing = LossEnd(largest, outright)
+        if (
+            end.outright[1] > 0 or end.largest is None
+        ):  # what the person alone could not have caused
             return removing, LossEnd(logarithm(1 / (1 - rate)))
         least = loss_of_sample((-end.largest[1], -end.largest[0]), rate)
         return removing, LossEnd((-least[1], -least[0]))
@@ -201,11 +203,11 @@ class SampledWithoutReplacement(_OfSample):
         if ends is None or len(ends) != 1 or rate == 1:
             return ends
         (end,) = ends
-        told = end.told[0] * rate, end.told[1] * rate * _ABOVE
+        outright = end.outright[0] * rate, end.outright[1] * rate * _ABOVE
         if end.largest is None:
-            return (LossEnd(None, told),)
+            return (LossEnd(None, outright),)
         least, largest = loss_of_sample(end.largest, rate)
-        return (LossEnd((least, largest * _ABOVE), told),)
+        return (LossEnd((least, largest * _ABOVE), outright),)
 
     @remembered
     def opinion(self) -> Opinion | None:

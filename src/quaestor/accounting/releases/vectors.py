@@ -84,7 +84,7 @@ def _loss(first: tuple[float, ...], second: tuple[float, ...]) -> Law:
 
     p, q = np.array(first), np.array(second)
     both = (p > 0) & (q > 0)
-    told, untold = math.fsum(p[q == 0]), math.fsum(q[p == 0])
+    outright, never = math.fsum(p[q == 0]), math.fsum(q[p == 0])
     if not np.any(both):
         nothing, everything = np.zeros(0), Bounds.exactly(1.0)
         return FiniteLoss(nothing, nothing, nothing, infinite=everything, opposite=everything)
@@ -97,8 +97,8 @@ def _loss(first: tuple[float, ...], second: tuple[float, ...]) -> Law:
     return FiniteLoss(
         losses,
         *logs,
-        infinite=_around(told),
-        opposite=_around(untold),
+        infinite=_around(outright),
+        opposite=_around(never),
         blur=2.0**-51 * float(np.max(size)),
         error=2 * off + 2.0**-50,
     )
@@ -115,11 +115,11 @@ def _end(first: tuple[float, ...], second: tuple[float, ...]) -> LossEnd:
     """Sums that are not quite 1 leave this much open."""
     nothing = Fraction(0)
     pairs = [(Fraction(p), Fraction(q)) for p, q in zip(first, second, strict=True) if p > 0.0]
-    told = sum((p for p, q in pairs if not q), nothing)
+    outright = sum((p for p, q in pairs if not q), nothing)
     sums = [sum(map(Fraction, each), nothing) for each in (first, second)]
     doubt = 4 * (abs(sums[0] - 1) + abs(sums[1] - 1)) + Fraction(1, 2**48)
     ratios = [p / q for p, q in pairs if q]
-    span = max(told * (1 - doubt), nothing), min(told * (1 + doubt), Fraction(1))
+    span = max(outright * (1 - doubt), nothing), min(outright * (1 + doubt), Fraction(1))
     if not ratios:
         return LossEnd(exactly(0), exactly(1))
     largest = logarithm(max(ratios))

@@ -1,4 +1,4 @@
-"""Means: the total of what is above the middle, divided by the rows."""
+"""AVG: the total of what is above the middle of the bounds, divided by the rows."""
 
 from __future__ import annotations
 
@@ -7,17 +7,55 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.curator.aggregates.base import Estimates, Expected, Recipe, approximate_reach
+from quaestor.curator.aggregates.aggregate_kind import (
+    OfNumbers,
+    Spelling,
+    centred_steps,
+    of_one_operand,
+    rows_of,
+    total_of,
+)
+from quaestor.curator.aggregates.recipe import Estimates, Expected, Recipe, approximate_reach
+from quaestor.curator.language.terms import measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from quaestor.curator.aggregates.base import Noised, Scatter
+    from quaestor.curator.aggregates.aggregate_kind import Stepped
+    from quaestor.curator.aggregates.recipe import Noised, Scatter
     from quaestor.curator.kernel.measures import Measure, Rows, Total
+    from quaestor.curator.language.query import Aggregate
+    from quaestor.curator.language.terms import Term, Termlike
 
-__all__ = ["Mean"]
+__all__ = ["Mean", "MeanKind", "mean"]
+
+
+def mean(of: Termlike) -> Term:
+    """The mean."""
+    return measured("mean", of)
+
+
+class MeanKind(OfNumbers):
+    """The mean of a number."""
+
+    name, word = "mean", "AVG"
+    spellings = (Spelling("Avg", of_one_operand("mean")),)
+    functions = (mean,)
+    centres = True
+
+    def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
+        """The total of the operand less the middle of its bounds, and its rows."""
+        del centred
+        middle = centred_steps(whole)
+        return Mean(
+            aggregate=aggregate,
+            total=total_of(middle, rows),
+            rows=rows_of(whole.operand, rows),
+            centre=middle.centre,
+            half=middle.reach * middle.step,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

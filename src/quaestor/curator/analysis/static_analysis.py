@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from quaestor.curator.analysis.casts import bounds_remedy, cast_facts
 from quaestor.curator.analysis.facts import (
     FINEST_GRAIN,
     LARGEST,
-    Facts,
+    ValueFacts,
+    common_kind,
     constant_facts,
+    expect,
+    expect_alike,
     number_facts,
 )
-from quaestor.curator.analysis.intervals import INTERVALS, arithmetic
-from quaestor.curator.analysis.kinds import common_kind, expect, expect_alike
+from quaestor.curator.analysis.intervals import INTERVALS, arithmetic, bounds_remedy, cast_facts
 from quaestor.curator.language.expressions import (
     Aggregated,
     Arithmetic,
@@ -35,10 +36,10 @@ from quaestor.curator.language.expressions import (
     Logic,
     Member,
     Not,
+    children,
+    spell,
 )
 from quaestor.curator.language.functions import FUNCTIONS, NUMBERS, SMALLEST_DIVISOR
-from quaestor.curator.language.text import spell
-from quaestor.curator.language.trees import children
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
@@ -61,17 +62,17 @@ class Analysis:
 
     def __init__(
         self,
-        schema: Mapping[str, Facts],
+        schema: Mapping[str, ValueFacts],
         *,
-        keys: Sequence[Facts] = (),
-        aggregates: Sequence[Facts] = (),
+        keys: Sequence[ValueFacts] = (),
+        aggregates: Sequence[ValueFacts] = (),
         released: bool = False,
     ) -> None:
         self.schema, self.keys, self.aggregates = schema, keys, aggregates
         self.released = released
-        self._known: dict[int, tuple[Expression, Facts, int]] = {}
+        self._known: dict[int, tuple[Expression, ValueFacts, int]] = {}
 
-    def facts(self, expression: Expression) -> Facts:
+    def facts(self, expression: Expression) -> ValueFacts:
         """What is known of it; refused if it is not an expression of the language."""
         return self._look(expression)[1]
 
@@ -79,7 +80,7 @@ class Analysis:
         """The kind of its values."""
         return self.facts(expression).kind
 
-    def _look(self, expression: Expression) -> tuple[Expression, Facts, int]:
+    def _look(self, expression: Expression) -> tuple[Expression, ValueFacts, int]:
         known = self._known.get(id(expression))
         if known is None:
             inner = [self._look(child) for child in children(expression)]
@@ -93,7 +94,7 @@ class Analysis:
             known = self._known[id(expression)] = (expression, facts, size)
         return known
 
-    def _rule(self, expression: Expression, inner: list[Facts]) -> Facts:  # noqa: C901, PLR0911, PLR0912
+    def _rule(self, expression: Expression, inner: list[ValueFacts]) -> ValueFacts:  # noqa: C901, PLR0911, PLR0912
         # one line a kind of expression
         match expression:
             case Column():
@@ -111,16 +112,16 @@ class Analysis:
             case Logic() | Not():
                 for child, of in zip(children(expression), inner, strict=True):
                     expect(child, of, frozenset({"boolean"}), "AND, OR and NOT")
-                return Facts(kind="boolean", nullable=any(of.nullable for of in inner))
+                return ValueFacts(kind="boolean", nullable=any(of.nullable for of in inner))
             case IsNull():
-                return Facts(kind="boolean", nullable=False)
+                return ValueFacts(kind="boolean", nullable=False)
             case Member():
                 for value in expression.values:
                     expect_alike(expression, inner[0].kind, value.kind)
-                return Facts(kind="boolean", nullable=inner[0].nullable)
+                return ValueFacts(kind="boolean", nullable=inner[0].nullable)
             case Like():
                 expect(expression.operand, inner[0], frozenset({"text"}), "LIKE")
-                return Facts(kind="boolean", nullable=inner[0].nullable)
+                return ValueFacts(kind="boolean", nullable=inner[0].nullable)
             case Case():
                 return _case(expression, inner)
             case Cast():
@@ -130,7 +131,7 @@ class Analysis:
             case _:
                 raise TypeError(type(expression).__name__)
 
-    def _arithmetic(self, of: Arithmetic, left: Facts, right: Facts) -> Facts:
+    def _arithmetic(self, of: Arithmetic, left: ValueFacts, right: ValueFacts) -> ValueFacts:
         sides = ((of.left, left), (of.right, right))
         for side, facts in sides:
             expect(side, facts, NUMBERS, f"{of.operator!r}")
@@ -139,7 +140,7 @@ class Analysis:
         zero = right.low < SMALLEST_DIVISOR and right.high > -SMALLEST_DIVISOR
         nullable = left.nullable or right.nullable or (zero and of.operator in "/%")
         if self.released:
-            return Facts(kind=kind, nullable=nullable)
+            return ValueFacts(kind=kind, nullable=nullable)
         if of.operator == "%" and not whole:
             raise RefusedQuery(
                 "the remainder is only defined for whole numbers",
@@ -153,7 +154,7 @@ class Analysis:
                 )
         interval = arithmetic(of.operator, left, right)
         square = of.operator == "*" and of.left == of.right
-        made = Facts(
+        made = ValueFacts(
             kind=kind,
             low=max(interval.low, 0.0) if square else interval.low,
             high=interval.high,
@@ -163,7 +164,7 @@ class Analysis:
         )
         return made if of.operator == "/" and math.isinf(made.most) else _sized(of, made)
 
-    def _call(self, call: Call, inner: list[Facts]) -> Facts:
+    def _call(self, call: Call, inner: list[ValueFacts]) -> ValueFacts:
         rule, name = FUNCTIONS[call.function], call.function.upper()
         if not rule.fits(len(inner)):
             wanted = f"{len(rule.takes)}{' or more' if rule.repeats else ''}"
@@ -184,10 +185,12 @@ class Analysis:
         else:
             nullable = any(facts.nullable for facts in inner) or _undefined(call, inner[0])
         if kind not in NUMBERS or self.released:
-            return Facts(kind=kind, nullable=nullable)
+            return ValueFacts(kind=kind, nullable=nullable)
         return self._number(call, kind, inner, nullable=nullable)
 
-    def _number(self, call: Call, kind: Kind, inner: list[Facts], *, nullable: bool) -> Facts:
+    def _number(
+        self, call: Call, kind: Kind, inner: list[ValueFacts], *, nullable: bool
+    ) -> ValueFacts:
         needs_bounds = call.function in {"exp", "floor", "ceil", "round"}
         if needs_bounds and not inner[0].most <= LARGEST:
             raise RefusedQuery(
@@ -202,7 +205,7 @@ class Analysis:
             )
         interval = INTERVALS[call.function](inner)
         grain = 0 if kind == "integer" else min((of.grain for of in inner), default=0)
-        made = Facts(
+        made = ValueFacts(
             kind=kind,
             low=interval.low,
             high=interval.high,
@@ -213,7 +216,7 @@ class Analysis:
         return _sized(call, made) if call.function == "exp" else made
 
 
-def _grain(operator: str, left: Facts, right: Facts) -> int:
+def _grain(operator: str, left: ValueFacts, right: ValueFacts) -> int:
     if operator == "*":
         return left.grain + right.grain
     if operator == "/":
@@ -221,7 +224,7 @@ def _grain(operator: str, left: Facts, right: Facts) -> int:
     return min(left.grain, right.grain)
 
 
-def _undefined(call: Call, of: Facts) -> bool:
+def _undefined(call: Call, of: ValueFacts) -> bool:
     """Whether the function has no value somewhere in the interval of its argument."""
     match call.function:
         case "sqrt":
@@ -232,7 +235,7 @@ def _undefined(call: Call, of: Facts) -> bool:
             return name == "nullif"
 
 
-def _sized(expression: Expression, made: Facts) -> Facts:
+def _sized(expression: Expression, made: ValueFacts) -> ValueFacts:
     """Neither too large nor too small, whatever the row."""
     if not made.most <= LARGEST:
         raise RefusedQuery(
@@ -247,30 +250,30 @@ def _sized(expression: Expression, made: Facts) -> Facts:
     return made
 
 
-def _comparison(of: Comparison, left: Facts, right: Facts) -> Facts:
+def _comparison(of: Comparison, left: ValueFacts, right: ValueFacts) -> ValueFacts:
     expect_alike(of, left.kind, right.kind)
     if left.kind == "boolean" and of.operator not in {"=", "<>"}:
         raise RefusedQuery(
             "true and false have no order",
             remedy=f"write {spell(of.left)} = TRUE, or {spell(of.left)} alone",
         )
-    return Facts(kind="boolean", nullable=left.nullable or right.nullable)
+    return ValueFacts(kind="boolean", nullable=left.nullable or right.nullable)
 
 
-def _case(of: Case, inner: list[Facts]) -> Facts:
+def _case(of: Case, inner: list[ValueFacts]) -> ValueFacts:
     conditions, values = inner[:-1:2], [*inner[1::2], inner[-1]]
     for (when, _), facts in zip(of.branches, conditions, strict=True):
         expect(when, facts, frozenset({"boolean"}), "CASE WHEN")
     kind = common_kind(of, [facts.kind for facts in values])
     nullable = any(facts.nullable for facts in values)
     if kind not in NUMBERS:
-        return Facts(kind=kind, nullable=nullable)
+        return ValueFacts(kind=kind, nullable=nullable)
     null = [_is_null(then) or when == IsNull(then) for when, then in of.branches]
     null.append(_is_null(of.otherwise))
     there = [facts for facts, is_null in zip(values, null, strict=True) if not is_null]
     if not there:
         return number_facts(kind, 0.0, 0.0, grain=0, nullable=True)
-    return Facts(
+    return ValueFacts(
         kind=kind,
         low=min(facts.low for facts in there),
         high=max(facts.high for facts in there),

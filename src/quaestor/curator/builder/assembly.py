@@ -1,20 +1,33 @@
-"""From the builder's question to a query."""
+"""From the builder's question to a query: names are looked up, constants take their kinds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from quaestor.curator.aggregates import kind_of
+from quaestor.curator.analysis.facts import LARGEST, alike, folded
 from quaestor.curator.analysis.static_analysis import Analysis
-from quaestor.curator.builder.name_resolution import Resolver, resolved
-from quaestor.curator.builder.terms import Measured
-from quaestor.curator.language.expressions import Aggregated, Column, Expression, Keyed
+from quaestor.curator.language.expressions import (
+    Aggregated,
+    Call,
+    Case,
+    Column,
+    Comparison,
+    Constant,
+    Expression,
+    Keyed,
+    Member,
+    children,
+    with_children,
+)
+from quaestor.curator.language.functions import NUMBERS
 from quaestor.curator.language.query import Output
-from quaestor.curator.questions.completion import Parts, finish
+from quaestor.curator.language.terms import Measured
 from quaestor.curator.questions.plan import (
-    aggregate_facts,
+    Parts,
+    finish,
     key_facts,
-    plan_aggregate,
     plan_contribution,
     plan_key,
 )
@@ -22,15 +35,17 @@ from quaestor.curator.questions.scope import nearest
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
-    from quaestor.curator.analysis.facts import Facts
+    from collections.abc import Callable
+
+    from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.language.query import Aggregate, Key, Query
     from quaestor.curator.questions.scope import Frame
 
-__all__ = ["Asked", "assemble"]
+__all__ = ["AskedTerms", "Resolver", "assemble", "resolved"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedTerms:
     """What is asked of rows, in terms: keys, outputs, and what is made of released values."""
 
     keys: tuple[tuple[str, Expression], ...] = ()
@@ -40,7 +55,7 @@ class Asked:
     limit: int | None = None
 
 
-def assemble(frame: Frame, asked: Asked, *, rows: int | None, groups: int | None) -> Query:
+def assemble(frame: Frame, asked: AskedTerms, *, rows: int | None, groups: int | None) -> Query:
     """The query, with every check that SQL goes through."""
     resolver = Resolver(frame)
     keys = tuple(
@@ -80,7 +95,7 @@ class _Outside:
         self.outputs: dict[str, Expression] = {
             key.name.lower(): Keyed(place) for place, key in enumerate(keys)
         }
-        self._facts: list[Facts] = []
+        self._facts: list[ValueFacts] = []
         self.analysis = Analysis(
             {},
             keys=[key_facts(key) for key in keys],
@@ -105,10 +120,82 @@ class _Outside:
 
     def _place(self, asked: Measured) -> Expression:
         operand = None if asked.operand is None else self.resolver.resolve(asked.operand)
-        made = plan_aggregate(
-            asked.function, operand, self.resolver.analysis, probability=asked.probability
-        )
+        kind, analysis = kind_of(asked.function), self.resolver.analysis
+        made = kind.plan(operand, analysis, probability=asked.probability)
         if made not in self.aggregates:
             self.aggregates.append(made)
-            self._facts.append(aggregate_facts(made, self.resolver.analysis))
+            self._facts.append(kind_of(made.function).facts(made, analysis))
         return Aggregated(self.aggregates.index(made))
+
+
+_ALIKE_CALLS = frozenset({"coalesce", "least", "greatest", "nullif"})
+
+
+class Resolver:
+    """Resolves terms over the columns of a frame."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame, self.analysis = frame, Analysis(frame.schema)
+
+    def resolve(self, expression: Expression) -> Expression:
+        """The expression over the frame's columns, checked."""
+        return resolved(expression, self.analysis, self._leaf)
+
+    def _leaf(self, leaf: Expression) -> Expression:
+        if isinstance(leaf, Measured):
+            raise RefusedQuery(
+                "an aggregate stands where one row is looked at",
+                remedy="use aggregates in aggregate(...), and conditions on them in having(...)",
+            )
+        return self.find(leaf.name) if isinstance(leaf, Column) else leaf
+
+    def find(self, name: str) -> Column:
+        """A column by its name, or by its table's and its own."""
+        try:
+            return self.frame.find(name)
+        except RefusedQuery:
+            qualifier, dot, rest = name.partition(".")
+            if not dot:
+                raise
+            return self.frame.find(rest, qualifier)
+
+
+def resolved(
+    expression: Expression, analysis: Analysis, leaf: Callable[[Expression], Expression]
+) -> Expression:
+    """The expression with other leaves, with constants of the right kinds, checked."""
+    inside = [resolved(child, analysis, leaf) for child in children(expression)]
+    made = with_children(expression, inside) if inside else leaf(expression)
+    made = folded(_agreeing(made, analysis), analysis)
+    number = made.value if isinstance(made, Constant) and made.kind in NUMBERS else None
+    if isinstance(number, int | float) and not abs(number) <= LARGEST:
+        raise RefusedQuery("no number may be larger than 10^15", remedy="give a smaller one")
+    analysis.facts(made)
+    return made
+
+
+def _agreeing(made: Expression, analysis: Analysis) -> Expression:
+    match made:
+        case Comparison():
+            left, right = alike(analysis, made.left, made.right)
+            if any(isinstance(side, Constant) and side.value is None for side in (left, right)):
+                raise RefusedQuery(
+                    "nothing is equal to NULL, nor different from it", remedy="write x.is_null()"
+                )
+            return Comparison(made.operator, left, right)
+        case Member():
+            values = [alike(analysis, made.operand, value)[1] for value in made.values]
+            found = [value for value in values if isinstance(value, Constant)]
+            if not found or any(value.value is None for value in found):
+                raise RefusedQuery(
+                    "isin takes constants other than None", remedy="write x.is_null() | ..."
+                )
+            return Member(made.operand, tuple(found))
+        case Case():
+            *thens, otherwise = alike(analysis, *(t for _, t in made.branches), made.otherwise)
+            whens = [when for when, _ in made.branches]
+            return Case(tuple(zip(whens, thens, strict=True)), otherwise)
+        case Call() if made.function in _ALIKE_CALLS:
+            return Call(made.function, tuple(alike(analysis, *made.arguments)))
+        case _:
+            return made

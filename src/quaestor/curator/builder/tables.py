@@ -1,6 +1,6 @@
 """Questions in Python: the same as in SQL, without writing text.
 
->>> from quaestor.curator.builder.tables import col, count, floor, mean, table
+>>> from quaestor.curator import col, count, floor, mean, table
 >>> asked = (
 ...     table("visits")
 ...     .where(col("age") >= 18, col("smoker"))
@@ -19,49 +19,48 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from quaestor.curator.builder.assembly import Asked, assemble
-from quaestor.curator.builder.name_resolution import Resolver
-from quaestor.curator.builder.term_functions import (
+from quaestor.curator.aggregates.count import count
+from quaestor.curator.aggregates.count_distinct import count_distinct
+from quaestor.curator.aggregates.mean import mean
+from quaestor.curator.aggregates.quantile import median, quantile
+from quaestor.curator.aggregates.sum import total
+from quaestor.curator.aggregates.variance import stddev, variance
+from quaestor.curator.builder.assembly import AskedTerms, Resolver, assemble
+from quaestor.curator.language.expressions import Column, Logic
+from quaestor.curator.language.terms import (
+    Term,
     absolute,
     case,
     ceil,
     clamp,
     coalesce,
-    count,
-    count_distinct,
+    col,
     exp,
     floor,
     greatest,
     least,
     ln,
     lower,
-    mean,
-    median,
     month,
-    quantile,
     rounded,
     sqrt,
-    stddev,
-    total,
+    term,
     upper,
-    variance,
     year,
 )
-from quaestor.curator.builder.terms import Term, col, term
-from quaestor.curator.language.expressions import Column, Logic
 from quaestor.curator.questions.scope import Frame, find_table, scan
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
-    from quaestor.curator.builder.terms import Termlike
     from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.language.query import Query
+    from quaestor.curator.language.terms import Termlike
 
 __all__ = [
     "Grouped",
     "Question",
-    "Rows",
+    "TableRows",
     "Term",
     "absolute",
     "case",
@@ -94,7 +93,7 @@ _Step = Callable[[Frame, "Catalog"], Frame]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TableRows:
     """Rows of a table, on the way to a question. Every method gives new rows."""
 
     name: str
@@ -108,16 +107,16 @@ class Rows:
             found = step(found, catalog)
         return found
 
-    def _then(self, step: _Step) -> Rows:
+    def _then(self, step: _Step) -> TableRows:
         return replace(self, steps=(*self.steps, step))
 
-    def where(self, *conditions: Term) -> Rows:
+    def where(self, *conditions: Term) -> TableRows:
         """The rows for which all conditions are true."""
         wanted = tuple(condition.expression for condition in conditions)
         both = wanted[0] if len(wanted) == 1 else Logic("and", wanted)
         return self._then(lambda frame, _: frame.filtered(Resolver(frame).resolve(both)))
 
-    def select(self, *names: str, **terms: Termlike) -> Rows:
+    def select(self, *names: str, **terms: Termlike) -> TableRows:
         """The same rows with these columns only, and new ones."""
         columns = [(name, Column(name)) for name in names]
         columns += [(name, term(value).expression) for name, value in terms.items()]  # type: ignore[misc]
@@ -131,10 +130,10 @@ class Rows:
 
     def join(
         self,
-        other: Rows,
+        other: TableRows,
         *on: str | tuple[str, str],
         how: Literal["inner", "left"] = "inner",
-    ) -> Rows:
+    ) -> TableRows:
         """Pairs of rows that agree on columns: one name, or one of each side."""
         pairs = [(pair, pair) if isinstance(pair, str) else pair for pair in on]
 
@@ -161,21 +160,21 @@ class Rows:
 class Grouped:
     """Rows in groups, to be aggregated."""
 
-    rows: Rows
+    rows: TableRows
     keys: tuple[tuple[str, Expression], ...] = ()
 
     def aggregate(self, **terms: Term) -> Question:
         """The keys, and aggregates of each group by name."""
         outputs = tuple((name, asked.expression) for name, asked in terms.items())
-        return Question(rows=self.rows, asked=Asked(keys=self.keys, outputs=outputs))
+        return Question(rows=self.rows, asked=AskedTerms(keys=self.keys, outputs=outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A question, which a catalog makes a query of. Every method gives a new one."""
 
-    rows: Rows
-    asked: Asked
+    rows: TableRows
+    asked: AskedTerms
 
     def having(self, condition: Term) -> Question:
         """Only groups whose released values fulfil the condition; aggregates go by their names."""
@@ -205,6 +204,6 @@ class Question:
             ) from None
 
 
-def table(name: str, alias: str | None = None) -> Rows:
+def table(name: str, alias: str | None = None) -> TableRows:
     """All rows of a table of the catalog."""
-    return Rows(name, alias)
+    return TableRows(name, alias)

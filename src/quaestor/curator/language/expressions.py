@@ -2,13 +2,17 @@
 
 An expression never fails. Numbers are 64-bit floats; integers are those that floats hold exactly.
 Whatever has no value (a division by zero, the logarithm of a negative number, text that is not a
-number, NaN) is NULL. Expressions are values: frozen, hashable, equal when they say the same.
+number, NaN) is NULL. Expressions are values: frozen, hashable, equal when they say the same; they
+are walked by :func:`children` and :func:`nodes`, and :func:`spell` writes them as SQL.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 __all__ = [
     "Aggregated",
@@ -28,6 +32,12 @@ __all__ = [
     "Member",
     "Not",
     "Value",
+    "children",
+    "columns_in",
+    "nodes",
+    "spell",
+    "spell_constant",
+    "with_children",
 ]
 
 Kind = Literal["integer", "real", "text", "boolean", "date"]
@@ -148,3 +158,117 @@ class Aggregated(Expression):
     """In outputs and HAVING: the released value of an aggregate, by its place."""
 
     place: int
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """The expressions directly inside; none in columns, constants and released values."""
+    match expression:
+        case Arithmetic() | Comparison():
+            return (expression.left, expression.right)
+        case Logic():
+            return expression.operands
+        case Not() | IsNull() | Like() | Cast() | Member():
+            return (expression.operand,)
+        case Case():
+            branches = tuple(part for branch in expression.branches for part in branch)
+            return (*branches, expression.otherwise)
+        case Call():
+            return expression.arguments
+        case _:
+            return ()
+
+
+def with_children(expression: Expression, inside: Sequence[Expression]) -> Expression:
+    """The same operation on other expressions, in the order of :func:`children`."""
+    match expression:
+        case Arithmetic() | Comparison():
+            return replace(expression, left=inside[0], right=inside[1])
+        case Logic():
+            return replace(expression, operands=tuple(inside))
+        case Not() | IsNull() | Like() | Cast() | Member():
+            return replace(expression, operand=inside[0])
+        case Case():
+            pairs = zip(inside[:-1:2], inside[1:-1:2], strict=True)
+            return Case(tuple(pairs), inside[-1])
+        case Call():
+            return replace(expression, arguments=tuple(inside))
+        case _:
+            return expression
+
+
+def nodes(expression: Expression) -> Iterator[Expression]:
+    """The expression and everything inside it."""
+    waiting = [expression]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting.extend(children(found))
+
+
+def columns_in(expression: Expression) -> frozenset[str]:
+    """The names of the columns that it reads."""
+    return frozenset(node.name for node in nodes(expression) if isinstance(node, Column))
+
+
+_FEW = 5
+
+
+def spell_constant(constant: Constant) -> str:
+    """A constant as SQL has it."""
+    value = constant.value
+    if value is None or isinstance(value, bool):
+        return str(value).upper() if value is not None else "NULL"
+    if isinstance(value, str):
+        quoted = "'" + value.replace("'", "''") + "'"
+        return f"DATE {quoted}" if constant.kind == "date" else quoted
+    return repr(value)
+
+
+def spell(  # noqa: C901  # see below
+    expression: Expression, *, keys: Sequence[str] = (), aggregates: Sequence[str] = ()
+) -> str:
+    """The expression in SQL; ``keys`` and ``aggregates`` are the words for released values."""
+
+    def inside(node: Expression) -> str:
+        text = words(node)
+        return f"({text})" if isinstance(node, Arithmetic | Comparison | Logic | Not) else text
+
+    def words(node: Expression) -> str:  # noqa: C901, PLR0911, PLR0912  # one line a kind
+        match node:
+            case Column():
+                return node.name
+            case Constant():
+                return spell_constant(node)
+            case Keyed():
+                return keys[node.place] if node.place < len(keys) else f"key {node.place + 1}"
+            case Aggregated():
+                known = node.place < len(aggregates)
+                return aggregates[node.place] if known else f"aggregate {node.place + 1}"
+            case Arithmetic() | Comparison():
+                return f"{inside(node.left)} {node.operator} {inside(node.right)}"
+            case Logic():
+                return f" {node.operator.upper()} ".join(inside(part) for part in node.operands)
+            case Not():
+                return f"NOT {inside(node.operand)}"
+            case IsNull():
+                return f"{inside(node.operand)} IS NULL"
+            case Member():
+                shown = [spell_constant(value) for value in node.values[:_FEW]]
+                more = ["..."] if len(node.values) > _FEW else []
+                return f"{inside(node.operand)} IN ({', '.join(shown + more)})"
+            case Like():
+                return (
+                    f"{inside(node.operand)} LIKE {spell_constant(Constant(node.pattern, 'text'))}"
+                )
+            case Case():
+                branches = " ".join(f"WHEN {words(w)} THEN {words(t)}" for w, t in node.branches)
+                return f"CASE {branches} ELSE {words(node.otherwise)} END"
+            case Cast():
+                return f"CAST({words(node.operand)} AS {node.kind.upper()})"
+            case Call():
+                arguments = ", ".join(words(argument) for argument in node.arguments)
+                return f"{node.function.upper()}({arguments})"
+            case _:
+                return type(node).__name__
+
+    return words(expression)

@@ -117,7 +117,8 @@ class Aggregate:
     added up: they are public. ``probability`` is the quantile's.
     """
 
-    function: Literal["count", "units", "distinct", "sum", "mean", "variance", "stddev", "quantile"]
+    function: str
+    """A name of ``quaestor.curator.aggregates``."""
     operand: Expression | None = None
     low: float = 0.0
     high: float = 0.0

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from quaestor.curator.aggregates import Linear
+from quaestor.curator.aggregates.recipe import Scatter
 from quaestor.curator.language.expressions import Aggregated
-from quaestor.curator.pricing.budget_shares import Noise, roots
-from quaestor.curator.pricing.few_digits import least_real
-from quaestor.curator.pricing.scatter import Scattered
+from quaestor.curator.pricing.budget_shares import Noise, least_real, roots
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from quaestor.curator.aggregates.recipe import Recipe
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.query import Query
-    from quaestor.curator.pricing.measures_needed import Measuring
+    from quaestor.curator.pricing.offers import Measuring
     from quaestor.curator.pricing.priced_parts import Part
 
 __all__ = ["Accuracy", "budgets_for"]
@@ -82,14 +81,14 @@ def budgets_for(
 
 
 def _least_level(
-    recipe: Linear, used: Mapping[Measure, tuple[Part, float]], accuracy: Accuracy
+    recipe: Recipe, used: Mapping[Measure, tuple[Part, float]], accuracy: Accuracy
 ) -> float:
     """What each part's proportion is to be multiplied by."""
 
     def enough(level: float) -> bool:
         try:
             scatters = {
-                measure: Scattered(part.draw(Fraction(level * proportion)))
+                measure: Scatter(part.draw(Fraction(level * proportion)))
                 for measure, (part, proportion) in used.items()
             }
         except TargetOutOfReach:  # so little that no mechanism draws such noise
@@ -105,7 +104,7 @@ def _least_level(
     return level
 
 
-def _meant(query: Query, measuring: Measuring, name: str | None) -> list[Linear]:
+def _meant(query: Query, measuring: Measuring, name: str | None) -> list[Recipe]:
     found = []
     for output in query.outputs:
         if name is not None and output.name != name:
@@ -113,7 +112,7 @@ def _meant(query: Query, measuring: Measuring, name: str | None) -> list[Linear]
         if not isinstance(output.expression, Aggregated):
             continue
         recipe = measuring.recipes[output.expression.place]
-        if isinstance(recipe, Linear):
+        if recipe.error_known:
             found.append(recipe)
     if not found:
         raise InvalidParameter("accuracy", name, _ABOUT)

@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from quaestor.accounting.releases.base import check_real
-from quaestor.curator.aggregates import Expected
+from quaestor.curator.aggregates import kind_of
+from quaestor.curator.aggregates.recipe import Expected, Scatter
 from quaestor.curator.kernel.draws import NoisyUnits
-from quaestor.curator.kernel.measurement import Measurement
+from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement, code_of
+from quaestor.curator.kernel.measures import Chosen, Units
 from quaestor.curator.language.expressions import Aggregated, Keyed
 from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
 from quaestor.curator.pricing.budget_shares import shares
-from quaestor.curator.pricing.measures_needed import Measuring, cells_of, measures_of
 from quaestor.curator.pricing.priced_parts import Part, parts_of
-from quaestor.curator.pricing.scatter import Scattered
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -24,12 +24,20 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.compose import Composition
     from quaestor.accounting.releases import Release
+    from quaestor.curator.aggregates.recipe import Recipe
     from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.kernel.measures import Measure
-    from quaestor.curator.language.query import Query
+    from quaestor.curator.language.query import Aggregate, Query
     from quaestor.curator.pricing.budget_shares import Noise
 
-__all__ = ["Accuracy", "Offer", "offer"]
+__all__ = [
+    "Accuracy",
+    "Measuring",
+    "Offer",
+    "cells_of",
+    "measures_of",
+    "offer",
+]
 
 _LARGEST_BUDGET, _SMALLEST_BUDGET = 1e4, 1e-9
 
@@ -176,6 +184,57 @@ def _expected(query: Query, bare: Offer) -> tuple[Expected, ...]:
             )
             continue
         recipe = bare.measuring.recipes[output.expression.place]
-        scatters = {measure: Scattered(bare.draw_of(measure)) for measure in recipe.measures}
+        scatters = {measure: Scatter(bare.draw_of(measure)) for measure in recipe.measures}
         foretold.append(recipe.expected(output.name, scatters, confidence=bare.confidence))
     return tuple(foretold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """What the engine has to compute for a query, and what becomes of it.
+
+    ``recipes`` are those of the query's aggregates, in their order. ``selects`` says that the
+    groups are private, and chosen by their number of units.
+    """
+
+    measures: tuple[Measure, ...]
+    recipes: tuple[Recipe, ...]
+    selects: bool
+
+
+def measures_of(query: Query) -> Measuring:
+    """The measures that the aggregates of a query share, each once, and the aggregates' recipes.
+
+    A sum next to a mean of the same operand takes the measures of the mean. Private groups take
+    their units.
+    """
+    centres = {_same(each) for each in query.aggregates if kind_of(each.function).centres}
+    recipes = tuple(
+        kind_of(each.function).recipe(each, query.contribution.rows, centred=_same(each) in centres)
+        for each in query.aggregates
+    )
+    selects = any(key.values is None for key in query.keys)
+    taken: dict[Measure, None] = {Units(): None} if selects else {}
+    for recipe in recipes:
+        for measure in recipe.measures:
+            taken[measure.histogram if isinstance(measure, Chosen) else measure] = None
+    return Measuring(measures=tuple(taken), recipes=recipes, selects=selects)
+
+
+def cells_of(query: Query) -> Cells:
+    """The cells of a query: the codes of declared keys, in their order."""
+    keys = tuple(
+        CellKey(
+            expression=key.expression,
+            kind=key.kind,
+            codes=None
+            if key.values is None
+            else tuple(code_of(value, key.kind) for value in key.values),
+        )
+        for key in query.keys
+    )
+    return Cells(keys=keys, groups=query.contribution.groups)
+
+
+def _same(aggregate: Aggregate) -> tuple[object, ...]:
+    return (aggregate.operand, aggregate.low, aggregate.high, aggregate.step)

@@ -8,17 +8,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from quaestor.accounting import releases
-from quaestor.curator.aggregates import Linear
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.measures import Chosen, Measure, Units
 from quaestor.curator.pricing.budget_shares import (
+    few_digits_down,
+    few_digits_up,
+    float_below,
     measure_weight,
     quantile_weight,
     selection_weight,
     top_weight,
 )
-from quaestor.curator.pricing.few_digits import few_digits_down, few_digits_up, float_below
-from quaestor.curator.pricing.measures_needed import combinations_of, spread_of
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 from quaestor.mechanisms import (
     CountedQuantile,
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.language.query import Query, TopGroups
     from quaestor.curator.pricing.budget_shares import Noise
-    from quaestor.curator.pricing.measures_needed import Measuring
+    from quaestor.curator.pricing.offers import Measuring
 
-__all__ = ["Part", "parts_of"]
+__all__ = ["Part", "combinations_of", "parts_of", "spread_of"]
 
 _MOST_GRAINS = 2**16  # in a sensitivity; the mechanisms take 100,000
 _LARGEST_SCALE, _LARGEST_SIGMA = 2.0**40, 1e9
@@ -85,6 +85,27 @@ def parts_of(
     if not parts:
         raise InvalidParameter("query", 0, "one with at least one aggregate, or private keys")
     return tuple(parts)
+
+
+def combinations_of(query: Query) -> int | None:
+    """How many groups there are; None if that is private."""
+    number = 1
+    for key in query.keys:
+        if key.values is None:
+            return None
+        number *= len(key.values)
+    return number
+
+
+def spread_of(query: Query) -> int:
+    """In how many of the groups that are measured one unit may be, at most."""
+    limits = [query.contribution.groups]
+    declared = combinations_of(query)
+    if declared is not None:
+        limits.append(declared)
+        if query.top is not None:
+            limits.append(query.top.count)
+    return max(min(limits), 1)
 
 
 def _additive(measure: Measure, weight: float, spread: int, noise: Noise) -> Part:
@@ -180,9 +201,9 @@ def _selection(weight: float, spread: int, noise: Noise, delta: float | None) ->
 
 def _top(top: TopGroups, measuring: Measuring, noise: Noise) -> Part:
     recipe = measuring.recipes[top.place]
-    if not isinstance(recipe, Linear) or len(recipe.terms) != 1:
+    measure = recipe.alone
+    if measure is None:
         raise InvalidParameter("top", recipe.aggregate.function, "by a count or a sum")
-    measure = recipe.measures[0]
     grows = measure.grows
     sensitivity = float(max(measure.sensitivity, 1))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quaestor.curator.aggregates import kind_of
+from quaestor.curator.language.expressions import spell
 from quaestor.curator.language.query import Filtered, Join, Projected, Relation, Scan
-from quaestor.curator.language.text import spell
 
 if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression
@@ -37,17 +38,7 @@ def describe(query: Query) -> str:
 def spell_aggregate(aggregate: Aggregate) -> str:
     """An aggregate in SQL."""
     operand = "*" if aggregate.operand is None else _short(spell(aggregate.operand))
-    match aggregate.function:
-        case "units":
-            return "COUNT(DISTINCT unit)"
-        case "distinct":
-            return f"COUNT(DISTINCT {operand})"
-        case "mean":
-            return f"AVG({operand})"
-        case "quantile":
-            return f"QUANTILE({operand}, {aggregate.probability:g})"
-        case name:
-            return f"{name.upper()}({operand})"
+    return kind_of(aggregate.function).spell(aggregate, operand)
 
 
 def _key(key: Key) -> str:

@@ -1,4 +1,4 @@
-"""From grouped rows to a query: bounds and steps of aggregates, values of keys, contributions.
+"""From grouped rows to a query: values of keys, contributions, and what is worth asking.
 
 The last checks before a question may be priced. SQL and the builder share them.
 """
@@ -6,16 +6,24 @@ The last checks before a question may be priced. SQL and the builder share them.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from quaestor.curator.analysis.casts import bounds_remedy
-from quaestor.curator.analysis.facts import Facts, default_step
-from quaestor.curator.analysis.kinds import article
+from quaestor.curator.aggregates import kind_of
+from quaestor.curator.analysis.facts import ValueFacts, article
 from quaestor.curator.analysis.possible_values import possible_values
 from quaestor.curator.kernel.measurement import code_of
-from quaestor.curator.language.expressions import Column, Constant, Expression
-from quaestor.curator.language.query import Aggregate, Contribution, Key
-from quaestor.curator.language.text import spell
+from quaestor.curator.language.expressions import (
+    Aggregated,
+    Column,
+    Constant,
+    Expression,
+    children,
+    nodes,
+    spell,
+    with_children,
+)
+from quaestor.curator.language.query import Aggregate, Contribution, Key, Query, TopGroups
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
@@ -24,97 +32,19 @@ if TYPE_CHECKING:
     from quaestor.curator.analysis.static_analysis import Analysis
     from quaestor.curator.kernel.measurement import Code
     from quaestor.curator.language.expressions import Kind, Value
+    from quaestor.curator.language.query import Output
     from quaestor.curator.questions.scope import Frame
 
 __all__ = [
     "MOST_GROUPS",
-    "FunctionName",
-    "aggregate_facts",
+    "Parts",
+    "finish",
     "key_facts",
-    "plan_aggregate",
     "plan_contribution",
     "plan_key",
 ]
 
-FunctionName = Literal[
-    "count", "units", "distinct", "sum", "mean", "variance", "stddev", "quantile"
-]
 MOST_GROUPS = 100_000
-_MOST_STEPS = 2**24
-_WORDS = {
-    "sum": "SUM",
-    "mean": "AVG",
-    "variance": "VARIANCE",
-    "stddev": "STDDEV",
-    "quantile": "QUANTILE",
-}
-
-
-def plan_aggregate(
-    function: FunctionName,
-    operand: Expression | None,
-    analysis: Analysis,
-    *,
-    probability: float = 0.5,
-) -> Aggregate:
-    """The aggregate with its public bounds; refused where they are not known."""
-    if operand is None:
-        return Aggregate(function=function)
-    facts = analysis.facts(operand)
-    if function == "count":
-        return Aggregate(function="count", operand=operand if facts.nullable else None)
-    if function == "distinct":
-        return _distinct(operand, facts)
-    word = _WORDS[function]
-    if not facts.number:
-        remedy = f"write {word}(CAST({spell(operand)} AS INTEGER))"
-        raise RefusedQuery(
-            f"{word} needs a number, and {spell(operand)} is {article(facts.kind)}",
-            remedy=remedy
-            if facts.kind != "date"
-            else f"write {word}(CLAMP(YEAR(...), 1900, 2100))",
-        )
-    if not facts.bounded:
-        raise RefusedQuery(
-            f"{word} of {spell(operand)} has no bounds: one person could change it without limit",
-            remedy=bounds_remedy(operand),
-        )
-    if not facts.most <= 1e15:
-        raise RefusedQuery(
-            f"{spell(operand)} may be larger than 10^15", remedy=bounds_remedy(operand)
-        )
-    low, high, step = _steps(facts, bare=isinstance(operand, Column))
-    return Aggregate(
-        function=function,
-        operand=operand,
-        low=low,
-        high=high,
-        step=step,
-        probability=probability,
-    )
-
-
-def _distinct(operand: Expression, facts: Facts) -> Aggregate:
-    if facts.unit:
-        return Aggregate(function="units")
-    if facts.kind == "real":
-        raise RefusedQuery(
-            "different real numbers are not counted: rounding decides which differ",
-            remedy=f"count whole ones: COUNT(DISTINCT FLOOR({spell(operand)}))",
-        )
-    return Aggregate(function="distinct", operand=operand)
-
-
-def _steps(facts: Facts, *, bare: bool) -> tuple[float, float, float]:
-    """Bounds that are whole numbers of steps, and the step."""
-    most = max(abs(facts.low), abs(facts.high))
-    step = default_step(facts.low, facts.high)
-    if facts.kind == "integer" and most <= _MOST_STEPS:
-        step = 1.0
-    if bare and facts.step is not None and most / facts.step <= _MOST_STEPS:
-        step = facts.step
-    low, high = math.floor(facts.low / step) * step, math.ceil(facts.high / step) * step
-    return float(low), float(high), float(step)
 
 
 def plan_key(name: str, expression: Expression, analysis: Analysis) -> Key:
@@ -164,18 +94,10 @@ def _as_cells(spelled: str, values: Sequence[Value], kind: Kind) -> tuple[tuple[
     return tuple(found.values()), f"{spelled} is {article(kind)}: it is never {shown}"
 
 
-def key_facts(key: Key) -> Facts:
+def key_facts(key: Key) -> ValueFacts:
     """What is known of a key once it is shown."""
     nullable = key.values is None or None in key.values
-    return Facts(kind=key.kind, nullable=nullable)
-
-
-def aggregate_facts(aggregate: Aggregate, analysis: Analysis) -> Facts:
-    """What is known of an aggregate once it is released: noise has no bounds."""
-    whole = aggregate.function in {"count", "units", "distinct"}
-    if aggregate.function in {"sum", "quantile"} and aggregate.operand is not None:
-        whole = analysis.kind(aggregate.operand) == "integer" and aggregate.step == 1.0
-    return Facts(kind="integer" if whole else "real", nullable=not whole)
+    return ValueFacts(kind=key.kind, nullable=nullable)
 
 
 def plan_contribution(
@@ -213,3 +135,80 @@ def _chosen(name: str, value: int | None, most: int) -> int:
             remedy="ask for less, or let the data owner declare more",
         )
     return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a question says beside its rows."""
+
+    keys: tuple[Key, ...]
+    aggregates: tuple[Aggregate, ...]
+    outputs: tuple[Output, ...]
+    having: Expression | None = None
+    order: tuple[tuple[Expression, bool], ...] = ()
+    limit: int | None = None
+
+
+def finish(frame: Frame, parts: Parts, contribution: Contribution) -> Query:
+    """The query. The largest groups are chosen by the exponential mechanism where that fits."""
+    parts = _needed(parts)
+    declared = all(key.values is not None for key in parts.keys)
+    if not parts.aggregates and declared:
+        raise RefusedQuery(
+            "the question asks nothing of the data: its answer is known from the catalog",
+            remedy="ask for an aggregate, such as COUNT(*)",
+        )
+    top = _top(parts) if declared else None
+    return Query(
+        dataset=frame.dataset or "",
+        rows=frame.rows,
+        unit=frame.unit or "",
+        contribution=contribution,
+        keys=parts.keys,
+        aggregates=parts.aggregates,
+        outputs=parts.outputs,
+        having=parts.having,
+        top=top,
+        order=parts.order,
+        limit=parts.limit,
+    )
+
+
+def _needed(parts: Parts) -> Parts:
+    """Without aggregates that nothing is made of: they would cost, and not be seen."""
+    order = [expression for expression, _ in parts.order]
+    having = [parts.having] if parts.having is not None else []
+    roots = [*(output.expression for output in parts.outputs), *having, *order]
+    used = {node.place for root in roots for node in nodes(root) if isinstance(node, Aggregated)}
+    if len(used) == len(parts.aggregates):
+        return parts
+    places = {old: new for new, old in enumerate(sorted(used))}
+    return replace(
+        parts,
+        aggregates=tuple(parts.aggregates[place] for place in sorted(used)),
+        outputs=tuple(
+            replace(output, expression=_moved(output.expression, places))
+            for output in parts.outputs
+        ),
+        having=None if parts.having is None else _moved(parts.having, places),
+        order=tuple((_moved(expression, places), down) for expression, down in parts.order),
+    )
+
+
+def _moved(expression: Expression, places: dict[int, int]) -> Expression:
+    if isinstance(expression, Aggregated):
+        return Aggregated(places[expression.place])
+    return with_children(expression, [_moved(child, places) for child in children(expression)])
+
+
+def _top(parts: Parts) -> TopGroups | None:
+    """``ORDER BY COUNT(*) DESC LIMIT k`` over declared keys, where k leaves some out."""
+    if parts.limit is None or parts.having is not None or len(parts.order) != 1:
+        return None
+    ((expression, descending),) = parts.order
+    groups = math.prod(len(key.values or ()) for key in parts.keys)
+    if not descending or not isinstance(expression, Aggregated) or parts.limit >= groups:
+        return None
+    if not kind_of(parts.aggregates[expression.place].function).ranks:
+        return None
+    return TopGroups(count=parts.limit, place=expression.place)

@@ -9,9 +9,8 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from quaestor.curator.analysis.conditions import narrowed
-from quaestor.curator.analysis.facts import declared_facts
-from quaestor.curator.analysis.kinds import article
+from quaestor.curator.analysis.facts import article, declared_facts
+from quaestor.curator.analysis.possible_values import narrowed
 from quaestor.curator.analysis.static_analysis import Analysis
 from quaestor.curator.language.expressions import Column
 from quaestor.curator.language.query import Contribution, Filtered, Join, Projected, Relation, Scan
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Literal
 
-    from quaestor.curator.analysis.facts import Facts
+    from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.language.expressions import Expression
 
@@ -46,7 +45,7 @@ class Frame:
 
     rows: Relation
     visible: tuple[Visible, ...]
-    schema: Mapping[str, Facts]
+    schema: Mapping[str, ValueFacts]
     unit: str | None
     dataset: str | None
     contribution: Contribution | None
@@ -240,7 +239,7 @@ def _renamed(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return made
 
 
-def _maybe(facts: Facts) -> Facts:
+def _maybe(facts: ValueFacts) -> ValueFacts:
     """What is known of a column that has no value where a LEFT JOIN found no partner."""
     keys = facts.keys
     if keys is not None and None not in keys:

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from quaestor.curator.analysis.static_analysis import Analysis
 from quaestor.curator.language.expressions import Column, Expression, Logic
 from quaestor.curator.questions.scope import Frame, find_table, scan
-from quaestor.curator.sql.refusals import only, refused
 from quaestor.curator.sql.row_functions import CALLS
 from quaestor.curator.sql.row_values import SCALARS
-from quaestor.curator.sql.syntax_tree import aggregates_in, is_aggregate, placed
-from quaestor.curator.sql.translator import Translator
+from quaestor.curator.sql.translator import (
+    Translator,
+    aggregates_in,
+    is_aggregate,
+    only,
+    placed,
+    refused,
+)
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.catalog.model import Catalog
 
-__all__ = ["RowTranslator", "Rows"]
+__all__ = ["FromClause", "RowTranslator"]
 
 _SIDES = {"": "inner", "LEFT": "left"}
 
@@ -43,7 +48,7 @@ class RowTranslator(Translator):
         return super().convert(node)
 
 
-class Rows:
+class FromClause:
     """Reads the rows that a question is about."""
 
     def __init__(self, text: str, catalog: Catalog) -> None:

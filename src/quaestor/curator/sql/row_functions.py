@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.analysis.constant_kinds import alike, as_date
+from quaestor.curator.analysis.facts import alike, as_date
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -13,7 +13,7 @@ from quaestor.curator.language.expressions import (
     Constant,
     Expression,
 )
-from quaestor.curator.sql.refusals import only, refused
+from quaestor.curator.sql.translator import only, refused
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.analysis.constant_kinds import alike, as_date
-from quaestor.curator.analysis.facts import LARGEST
+from quaestor.curator.analysis.facts import LARGEST, alike, as_date
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -21,8 +20,8 @@ from quaestor.curator.language.expressions import (
     Member,
     Not,
 )
-from quaestor.curator.sql.refusals import only, refused
 from quaestor.curator.sql.text import LONGEST_LIST
+from quaestor.curator.sql.translator import only, refused
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:

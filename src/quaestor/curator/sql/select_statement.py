@@ -1,24 +1,31 @@
-"""Rules for the whole question: its keys, outputs, conditions on released values, and order."""
+"""Rules for the whole question: its keys, outputs, conditions on released values, and order.
+
+A SELECT around one that aggregates only reckons with what is released: ``SELECT n / 2 FROM (SELECT
+COUNT(*) AS n FROM visits) AS t WHERE n > 10`` looks at no row of anybody. Its WHERE is a HAVING.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from quaestor.curator.analysis.static_analysis import Analysis
-from quaestor.curator.questions.completion import Parts, finish
-from quaestor.curator.questions.plan import plan_contribution, plan_key
-from quaestor.curator.sql.clauses import (
+from quaestor.curator.language.expressions import Expression, Logic
+from quaestor.curator.questions.plan import Parts, finish, plan_contribution, plan_key
+from quaestor.curator.questions.scope import nearest
+from quaestor.curator.sql.from_clause import FromClause, RowTranslator
+from quaestor.curator.sql.released_values import (
+    OutputTranslator,
     by_place,
     read_condition,
     read_limit,
     read_order,
     read_outputs,
 )
-from quaestor.curator.sql.from_clause import Rows, RowTranslator
-from quaestor.curator.sql.outer_select import inner_select, wrapped
-from quaestor.curator.sql.refusals import only
-from quaestor.curator.sql.released_values import OutputTranslator
-from quaestor.curator.sql.syntax_tree import aggregates_in, placed
+from quaestor.curator.sql.row_functions import CALLS
+from quaestor.curator.sql.row_values import SCALARS
+from quaestor.curator.sql.text import read
+from quaestor.curator.sql.translator import Translator, aggregates_in, only, placed
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
@@ -30,27 +37,48 @@ if TYPE_CHECKING:
     from quaestor.curator.language.query import Key, Query
     from quaestor.curator.questions.scope import Frame
 
-__all__ = ["Statement"]
+__all__ = ["SelectStatement", "parse"]
 
 _MOST_KEYS = 10
 
 
-class Statement:
+def parse(
+    text: str, catalog: Catalog, *, rows: int | None = None, groups: int | None = None
+) -> Query:
+    """The query that a SELECT means, over the tables of a catalog.
+
+    ``rows`` and ``groups`` say how much of one unit counts, if less than declared: fewer rows
+    need less noise, and leave more out.
+
+    Raises:
+        RefusedQuery: it is not allowed; the error says where, why, and what to write instead.
+    """
+    tree = read(text)
+    try:
+        return SelectStatement(text, catalog).query(tree, rows=rows, groups=groups)
+    except RecursionError:
+        raise RefusedQuery(
+            "the question is nested too deeply",
+            remedy="name parts of it: WITH part AS (SELECT ...) SELECT ... FROM part",
+        ) from None
+
+
+class SelectStatement:
     """Builds the query that one SELECT means."""
 
     def __init__(self, text: str, catalog: Catalog) -> None:
-        self.text, self.rows = text, Rows(text, catalog)
+        self.text, self.rows = text, FromClause(text, catalog)
 
     def query(self, select: exp.Select, *, rows: int | None, groups: int | None) -> Query:
         """The query, with contributions as declared or less."""
-        inside = inner_select(select)
+        inside = _inner_select(select)
         if inside is None:
             frame, translator, parts = self._aggregated(select, {})
         else:
             inner, name = inside
             known = self.rows.named(select, {}, without=inner)
             frame, translator, parts = self._aggregated(inner, known)
-            parts = wrapped(translator, parts, select, name)
+            parts = _wrapped(translator, parts, select, name)
         contribution = plan_contribution(frame, parts.keys, rows=rows, groups=groups)
         return finish(frame, parts, contribution)
 
@@ -142,3 +170,79 @@ def _word(node: Any) -> str:
     inner: Any = getattr(node, "this", None)
     column = f"_{inner.name}" if type(inner).__name__ == "Column" else ""
     return f"{node.key}{column}"
+
+
+class _OuterTranslator(Translator):
+    """Expressions over the outputs of the question inside."""
+
+    rules: ClassVar[Any] = {**SCALARS, **CALLS}
+
+    def __init__(self, inner: Translator, parts: Parts, name: str) -> None:
+        super().__init__(inner.text, inner.frame, inner.analysis)
+        self.parts, self.name = parts, name
+        self.outputs = {output.name.lower(): output.expression for output in parts.outputs}
+
+    def column(self, node: exp.Column) -> Expression:
+        """An output of the question inside."""
+        if node.table and node.table.lower() != self.name.lower():
+            raise RefusedQuery(
+                f"no table here is called {node.table!r}", remedy=f"write {self.name}"
+            )
+        if node.name.lower() not in self.outputs:
+            raise RefusedQuery(
+                f"the question inside has no output {node.name!r}",
+                remedy=nearest(node.name, [output.name for output in self.parts.outputs]),
+            )
+        return self.outputs[node.name.lower()]
+
+
+def _inner_select(select: exp.Select) -> tuple[Any, str] | None:
+    """The aggregating SELECT that this one is around, and its name; ``None`` if it is not."""
+    origin: Any = select.args.get("from_")
+    if origin is None or type(origin.this).__name__ not in {"Subquery", "Table"}:
+        return None
+    item, clause = origin.this, select.args.get("with_")
+    name, inner = item.alias or item.name, item.this
+    if type(item).__name__ == "Table":
+        parts = clause.expressions if clause is not None else []
+        inner = next((p.this for p in parts if p.alias.lower() == item.name.lower()), None)
+    if type(inner).__name__ != "Select":
+        return None
+    if not inner.args.get("group") and not any(aggregates_in(e) for e in inner.expressions):
+        return None
+    return inner, name
+
+
+def _wrapped(inner: Translator, parts: Parts, select: exp.Select, name: str) -> Parts:
+    """What the outer SELECT makes of the released values of the inner one."""
+    with placed(inner.text, select):
+        only(select, "expressions", "from_", "where", "with_", "order", "limit")
+        origin: Any = select.args["from_"]
+        only(origin.this, "this", "alias")
+        if any(aggregates_in(node) for node in select.expressions):
+            raise RefusedQuery(
+                "an aggregate of released values has no known error",
+                remedy="aggregate once, over the rows",
+            )
+        changes = any(select.args.get(clause) for clause in ("where", "order", "limit"))
+        if parts.limit is not None and changes:
+            raise RefusedQuery(
+                "the question inside is cut off by LIMIT already",
+                remedy="put WHERE, ORDER BY and LIMIT on one level",
+            )
+        outer = _OuterTranslator(inner, parts, name)
+        outputs = parts.outputs
+        if [type(node).__name__ for node in select.expressions] != ["Star"]:
+            outputs = read_outputs(outer, select.expressions, parts.keys)
+        else:
+            only(select.expressions[0])
+        outer.outputs |= {output.name.lower(): output.expression for output in outputs}
+        condition = read_condition(outer, select.args.get("where"))
+        both = [part for part in (parts.having, condition) if part is not None]
+        return replace(
+            parts,
+            outputs=outputs,
+            having=Logic("and", tuple(both)) if len(both) > 1 else next(iter(both), None),
+            order=read_order(outer, select, outputs) or parts.order,
+            limit=read_limit(outer, select) or parts.limit,
+        )

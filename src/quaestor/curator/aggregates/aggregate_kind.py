@@ -1,0 +1,325 @@
+"""What an aggregate is: its names, of what it may be asked, its measures, and its words.
+
+Each aggregate is one file of this folder and one line of the registry in ``__init__``. Whoever
+reads, prices or describes a question asks the aggregate; nobody else knows one by name.
+
+Aggregates of numbers (:class:`OfNumbers`) take their operands in whole steps between public
+bounds, some of them centred on the middle of the bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from quaestor.curator.analysis.facts import ValueFacts, article, default_step
+from quaestor.curator.analysis.intervals import bounds_remedy
+from quaestor.curator.kernel.measures import Rows, Total
+from quaestor.curator.language.expressions import Arithmetic, Column, Constant, Expression, spell
+from quaestor.curator.language.query import Aggregate
+from quaestor.errors import InvalidParameter, RefusedQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from quaestor.curator.aggregates.recipe import Recipe
+    from quaestor.curator.analysis.static_analysis import Analysis
+    from quaestor.curator.language.terms import Term
+
+__all__ = [
+    "MOST_STEPS",
+    "AggregateKind",
+    "OfNumbers",
+    "Spelling",
+    "SqlCall",
+    "SqlReader",
+    "Stepped",
+    "centred_steps",
+    "of_one_operand",
+    "rows_of",
+    "squared_steps",
+    "stepped",
+    "total_of",
+]
+
+MOST_STEPS = 2**24  # from 0 to a value: so no sum of 2^38 rows leaves 63 bits
+_CLOSE = Fraction(1, 10**6)  # a bound that is a decimal fraction is a multiple but for rounding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlCall:
+    """An aggregate as SQL has it, taken apart: operand and condition are nodes of the parser.
+
+    Without an operand it is of the rows themselves. The condition is one that is part of the
+    call, as in ``COUNT_IF``.
+    """
+
+    function: str
+    operand: Any = None
+    probability: float = 0.5
+    condition: Any = None
+
+
+class SqlReader(Protocol):
+    """What an aggregate needs to read its own calls."""
+
+    def only(self, node: Any, *names: str) -> None:
+        """Refuse the node if it says anything beside these arguments."""
+
+    def value(self, node: Any) -> Expression:
+        """What a node means in one row."""
+
+    def refused(self, node: Any) -> RefusedQuery:
+        """The refusal of something that is not part of the language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """One way to write an aggregate in SQL.
+
+    ``word`` is a node of the parser or, with ``arguments``, a function that the parser has no word
+    for (in small letters), with so many arguments. ``label`` is what an output without a name of
+    its own is called.
+    """
+
+    word: str
+    read: Callable[[Any, SqlReader], SqlCall]
+    label: str = ""
+    arguments: int | None = None
+
+    def fits(self, node: Any) -> bool:
+        """Whether the node is written so."""
+        if self.arguments is None:
+            return type(node).__name__ == self.word
+        if type(node).__name__ != "Anonymous" or str(node.this).lower() != self.word:
+            return False
+        return len(node.expressions) == self.arguments
+
+    def label_of(self, node: Any) -> str:
+        """What an output that is this node is called."""
+        return self.label or str(node.key if self.arguments is None else self.word)
+
+
+def of_one_operand(function: str) -> Callable[[Any, SqlReader], SqlCall]:
+    """How calls of one operand are read: ``SUM(x)``, or a function that the parser has no word for.
+
+    The arguments beside it are those that the parser notes for some dialects.
+    """
+
+    def read(node: Any, reader: SqlReader) -> SqlCall:
+        if isinstance(node.this, str):
+            reader.only(node, "this", "expressions")
+            return SqlCall(function=function, operand=node.expressions[0])
+        reader.only(node, "this", "big_int", "quantile", "expression")
+        return SqlCall(function=function, operand=node.this)
+
+    return read
+
+
+class AggregateKind(ABC):
+    """One aggregate: all that anybody has to know of it."""
+
+    name: ClassVar[str]
+    """What stored questions call it, for good."""
+    spellings: ClassVar[tuple[Spelling, ...]] = ()
+    """How it is written in SQL."""
+    functions: ClassVar[tuple[Callable[..., Term], ...]] = ()
+    """The builder's functions for it, under their own names."""
+    centres: ClassVar[bool] = False
+    """Whether it measures rows, and the total of its operand less the middle of its bounds."""
+    ranks: ClassVar[bool] = False
+    """Whether the groups where it is largest may be chosen by the exponential mechanism."""
+
+    def plan(
+        self, operand: Expression | None, analysis: Analysis, *, probability: float = 0.5
+    ) -> Aggregate:
+        """The aggregate of an operand, with its public bounds; refused where they are not known."""
+        if operand is None:
+            return Aggregate(function=self.name)
+        return self.planned(operand, analysis.facts(operand), probability=probability)
+
+    @abstractmethod
+    def planned(self, operand: Expression, facts: ValueFacts, *, probability: float) -> Aggregate:
+        """The aggregate of an operand of which this is known."""
+
+    def whole(self, aggregate: Aggregate, analysis: Analysis) -> bool:
+        """Whether what is released is a whole number, in every group."""
+        del aggregate, analysis
+        return False
+
+    def facts(self, aggregate: Aggregate, analysis: Analysis) -> ValueFacts:
+        """What is known of it once it is released: noise has no bounds."""
+        whole = self.whole(aggregate, analysis)
+        return ValueFacts(kind="integer" if whole else "real", nullable=not whole)
+
+    @abstractmethod
+    def recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
+        """Its measures, and what it is made of them; a unit counts with so many rows.
+
+        ``centred`` says that an aggregate of the same operand that ``centres`` is beside it.
+        """
+
+    def spell(self, aggregate: Aggregate, operand: str) -> str:
+        """The aggregate in SQL, for previews."""
+        del aggregate
+        return f"{self.name.upper()}({operand})"
+
+
+class OfNumbers(AggregateKind):
+    """An aggregate of a number with known bounds."""
+
+    word: ClassVar[str]
+    """Its usual name in SQL."""
+
+    def planned(self, operand: Expression, facts: ValueFacts, *, probability: float) -> Aggregate:
+        """With bounds that are whole numbers of steps."""
+        word = self.word
+        if not facts.number:
+            remedy = f"write {word}(CAST({spell(operand)} AS INTEGER))"
+            raise RefusedQuery(
+                f"{word} needs a number, and {spell(operand)} is {article(facts.kind)}",
+                remedy=remedy
+                if facts.kind != "date"
+                else f"write {word}(CLAMP(YEAR(...), 1900, 2100))",
+            )
+        if not facts.bounded:
+            raise RefusedQuery(
+                f"{word} of {spell(operand)} has no bounds: one person could change it without "
+                "limit",
+                remedy=bounds_remedy(operand),
+            )
+        if not facts.most <= 1e15:
+            raise RefusedQuery(
+                f"{spell(operand)} may be larger than 10^15", remedy=bounds_remedy(operand)
+            )
+        low, high, step = _steps(facts, bare=isinstance(operand, Column))
+        return Aggregate(
+            function=self.name,
+            operand=operand,
+            low=low,
+            high=high,
+            step=step,
+            probability=probability,
+        )
+
+    def recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
+        """That of the operand in whole steps."""
+        if aggregate.operand is None:
+            raise InvalidParameter(aggregate.function, None, "given an operand")
+        whole = stepped(
+            aggregate.operand, low=aggregate.low, high=aggregate.high, step=aggregate.step
+        )
+        return self.of_steps(aggregate, whole, rows, centred=centred)
+
+    @abstractmethod
+    def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
+        """The recipe for an operand in whole steps."""
+
+    def spell(self, aggregate: Aggregate, operand: str) -> str:
+        """By its usual name."""
+        del aggregate
+        return f"{self.word}({operand})"
+
+
+def _steps(facts: ValueFacts, *, bare: bool) -> tuple[float, float, float]:
+    """Bounds that are whole numbers of steps, and the step."""
+    most = max(abs(facts.low), abs(facts.high))
+    step = default_step(facts.low, facts.high)
+    if facts.kind == "integer" and most <= MOST_STEPS:
+        step = 1.0
+    if bare and facts.step is not None and most / facts.step <= MOST_STEPS:
+        step = facts.step
+    low, high = math.floor(facts.low / step) * step, math.ceil(facts.high / step) * step
+    return float(low), float(high), float(step)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stepped:
+    """An operand less its ``centre``, from ``low`` to ``high`` whole steps."""
+
+    operand: Expression
+    low: int
+    high: int
+    step: float
+    centre: float = 0.0
+
+    @property
+    def reach(self) -> int:
+        """The most steps that a value is from 0."""
+        return max(abs(self.low), abs(self.high))
+
+
+def stepped(operand: Expression, *, low: float, high: float, step: float) -> Stepped:
+    """The operand as it is, its bounds moved outwards to whole steps.
+
+    >>> from quaestor.curator.language.expressions import Column
+    >>> counted = stepped(Column("age"), low=0.0, high=12.25, step=0.5)
+    >>> counted.low, counted.high
+    (0, 25)
+    """
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise InvalidParameter("bounds", (low, high), "two finite numbers in order")
+    if not (math.isfinite(step) and step > 0):
+        raise InvalidParameter("step", step, "a positive number")
+    first, last = Fraction(low) / Fraction(step), Fraction(high) / Fraction(step)
+    lowest = round(first) if abs(first - round(first)) < _CLOSE else math.floor(first)
+    highest = round(last) if abs(last - round(last)) < _CLOSE else math.ceil(last)
+    if max(abs(lowest), abs(highest)) > MOST_STEPS:
+        raise InvalidParameter(
+            "step", step, f"coarser: the bounds may be {MOST_STEPS} steps from 0 at most"
+        )
+    return Stepped(operand=operand, low=lowest, high=highest, step=step)
+
+
+def centred_steps(whole: Stepped) -> Stepped:
+    """The operand less the middle of its bounds.
+
+    If the middle lies between two steps, steps are halved, unless they would be too many; then
+    the middle is rounded down to a step.
+
+    >>> from quaestor.curator.language.expressions import Column
+    >>> flag = centred_steps(stepped(Column("smoker"), low=0.0, high=1.0, step=1.0))
+    >>> flag.centre, flag.low, flag.high, flag.step
+    (0.5, -1, 1, 0.5)
+    """
+    twice, width = whole.low + whole.high, whole.high - whole.low
+    if twice % 2 and width <= MOST_STEPS:
+        step, middle, factor = whole.step / 2, twice, 2
+    else:
+        step, middle, factor = whole.step, twice // 2, 1
+    centre = middle * step
+    operand = whole.operand
+    if centre:
+        operand = Arithmetic("-", operand, Constant(centre, "real"))
+    return Stepped(
+        operand=operand,
+        low=whole.low * factor - middle,
+        high=whole.high * factor - middle,
+        step=step,
+        centre=centre,
+    )
+
+
+def squared_steps(middle: Stepped) -> Stepped:
+    """The square of a centred operand, centred itself.
+
+    Its step is the square of the operand's, doubled until bounds of 2^24 steps hold it.
+    """
+    largest, step = middle.reach**2, middle.step**2
+    doublings = max(0, (largest - 1).bit_length() - MOST_STEPS.bit_length() + 1)
+    product = Arithmetic("*", middle.operand, middle.operand)
+    high = -(-largest // 2**doublings)
+    return centred_steps(Stepped(operand=product, low=0, high=high, step=step * 2**doublings))
+
+
+def total_of(whole: Stepped, rows: int) -> Total:
+    """The measure that adds the steps of an operand up."""
+    return Total(operand=whole.operand, low=whole.low, high=whole.high, step=whole.step, rows=rows)
+
+
+def rows_of(operand: Expression, rows: int) -> Rows:
+    """The measure that counts the rows where an operand has a value."""
+    return Rows(rows=rows, operand=operand)

@@ -1,0 +1,96 @@
+"""COUNT(DISTINCT ...): how many different values there are, or how many units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.aggregates.aggregate_kind import AggregateKind, SqlCall
+from quaestor.curator.aggregates.recipe import Linear
+from quaestor.curator.kernel.measures import Distinct, Units
+from quaestor.curator.language.expressions import spell
+from quaestor.curator.language.query import Aggregate
+from quaestor.curator.language.terms import measured
+from quaestor.errors import InvalidParameter, RefusedQuery
+
+if TYPE_CHECKING:
+    from quaestor.curator.aggregates.aggregate_kind import SqlReader
+    from quaestor.curator.aggregates.recipe import Recipe
+    from quaestor.curator.analysis.facts import ValueFacts
+    from quaestor.curator.analysis.static_analysis import Analysis
+    from quaestor.curator.language.expressions import Expression
+    from quaestor.curator.language.terms import Term, Termlike
+
+__all__ = ["DistinctKind", "UnitsKind", "count_distinct", "read_distinct"]
+
+
+def count_distinct(of: Termlike) -> Term:
+    """How many different values; of the unit: how many units."""
+    return measured("distinct", of)
+
+
+def read_distinct(inner: Any, reader: SqlReader) -> SqlCall:
+    """What stands in the brackets of ``COUNT(DISTINCT x)``."""
+    reader.only(inner, "expressions")
+    if len(inner.expressions) != 1:
+        raise RefusedQuery(
+            "combinations of columns are not counted", remedy="COUNT(DISTINCT x) of one column"
+        )
+    return SqlCall(function="distinct", operand=inner.expressions[0])
+
+
+class _Different(AggregateKind):
+    """What units and values have in common: they are counted."""
+
+    def planned(self, operand: Expression, facts: ValueFacts, *, probability: float) -> Aggregate:
+        """Units, where the operand says whom a row is about."""
+        del probability
+        if facts.unit:
+            return Aggregate(function=UnitsKind.name)
+        if facts.kind == "real":
+            raise RefusedQuery(
+                "different real numbers are not counted: rounding decides which differ",
+                remedy=f"count whole ones: COUNT(DISTINCT FLOOR({spell(operand)}))",
+            )
+        return Aggregate(function=DistinctKind.name, operand=operand)
+
+    def whole(self, aggregate: Aggregate, analysis: Analysis) -> bool:
+        """Counts are."""
+        del aggregate, analysis
+        return True
+
+
+class UnitsKind(_Different):
+    """How many units there are: ``COUNT(DISTINCT unit)``."""
+
+    name = "units"
+    ranks = True
+
+    def recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
+        """The units themselves."""
+        del rows, centred
+        return Linear(aggregate=aggregate, terms=((Units(), 1.0),), largest=1.0, least=0.0)
+
+    def spell(self, aggregate: Aggregate, operand: str) -> str:
+        """The unit goes without its name."""
+        del aggregate, operand
+        return "COUNT(DISTINCT unit)"
+
+
+class DistinctKind(_Different):
+    """How many different values there are, counting so many of each unit."""
+
+    name = "distinct"
+    functions = (count_distinct,)
+
+    def recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
+        """The different values themselves."""
+        del centred
+        if aggregate.operand is None:
+            raise InvalidParameter(aggregate.function, None, "given an operand")
+        different = Distinct(operand=aggregate.operand, rows=rows)
+        return Linear(aggregate=aggregate, terms=((different, 1.0),), largest=rows, least=0.0)
+
+    def spell(self, aggregate: Aggregate, operand: str) -> str:
+        """As it is written."""
+        del aggregate
+        return f"COUNT(DISTINCT {operand})"

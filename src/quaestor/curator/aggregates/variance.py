@@ -1,0 +1,172 @@
+"""VARIANCE and STDDEV: of the sample, from totals of centred values and of their squares."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from quaestor.curator.aggregates.aggregate_kind import (
+    OfNumbers,
+    Spelling,
+    centred_steps,
+    of_one_operand,
+    rows_of,
+    squared_steps,
+    total_of,
+)
+from quaestor.curator.aggregates.recipe import Estimates, Expected, Recipe, approximate_reach
+from quaestor.curator.language.terms import measured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from quaestor.curator.aggregates.aggregate_kind import Stepped
+    from quaestor.curator.aggregates.recipe import Noised, Scatter
+    from quaestor.curator.kernel.measures import Measure, Rows, Total
+    from quaestor.curator.language.query import Aggregate
+    from quaestor.curator.language.terms import Term, Termlike
+
+__all__ = ["Deviation", "StddevKind", "VarianceKind", "stddev", "variance"]
+
+
+def variance(of: Termlike) -> Term:
+    """The sample variance."""
+    return measured("variance", of)
+
+
+def stddev(of: Termlike) -> Term:
+    """The sample standard deviation."""
+    return measured("stddev", of)
+
+
+class _OfSquares(OfNumbers):
+    """The sample variance of a number, or its root."""
+
+    centres = True
+    root: ClassVar[bool] = False
+
+    def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
+        """What a mean takes, and the total of the centred square."""
+        del centred
+        middle = centred_steps(whole)
+        square = squared_steps(middle)
+        return Deviation(
+            aggregate=aggregate,
+            total=total_of(middle, rows),
+            square=total_of(square, rows),
+            rows=rows_of(whole.operand, rows),
+            square_centre=square.centre,
+            half=middle.reach * middle.step,
+            root=self.root,
+        )
+
+
+class VarianceKind(_OfSquares):
+    """The sample variance."""
+
+    name, word = "variance", "VARIANCE"
+    spellings = (Spelling("Variance", of_one_operand("variance")),)
+    functions = (variance,)
+
+
+class StddevKind(_OfSquares):
+    """The sample standard deviation."""
+
+    name, word = "stddev", "STDDEV"
+    spellings = (
+        Spelling("Stddev", of_one_operand("stddev")),
+        Spelling("StddevSamp", of_one_operand("stddev")),
+    )
+    functions = (stddev,)
+    root = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deviation(Recipe):
+    r"""The sample variance, ``(mean square - square of the mean) n / (n - 1)``, or its root.
+
+    All of x - c, c being the middle of the bounds. The squares are centred once more, on half of
+    the largest, which halves what one person can add.
+
+    With :math:`q` the mean square less its centre and m the mean, the linearised error is
+    :math:`\sqrt{s_Q^2 + 4m^2s_T^2 + (2m^2 - q)^2s_N^2}/N`; for the root it is divided by twice
+    the deviation, and its interval is the root of the variance's. An approximation, good where
+    the rows are many against their noise. Where they might be none at this confidence, the
+    interval is all that is possible. Estimates are moved to where variances are, from 0 to a
+    quarter of the squared range (times n / (n - 1)).
+    """
+
+    total: Total
+    square: Total
+    rows: Rows
+    square_centre: float
+    half: float
+    root: bool
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Both totals and the rows."""
+        return (self.total, self.square, self.rows)
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """As if the mean was uniform in its bounds, and the mean square in the middle of its."""
+        return (4 / 3, 1 / 4, 4 / 9)
+
+    def estimates(self, noised: Mapping[Measure, Noised], *, confidence: float) -> Estimates:
+        """The variance and its linearised error, or the roots."""
+        total, square, rows = (noised[measure] for measure in self.measures)
+        number = np.maximum(rows.values, 2).astype(np.float64)
+        mean = np.clip(total.values * self.total.step / number, -self.half, self.half)
+        largest = self.half**2
+        above = np.clip(
+            square.values * self.square.step / number,
+            -self.square_centre,
+            largest - self.square_centre,
+        )
+        sample = number / (number - 1)
+        variance = np.clip(above + self.square_centre - mean**2, 0.0, largest) * sample
+        errors = sample * np.sqrt(
+            (self.square.step * square.scatter.standard_error) ** 2
+            + (2 * mean * self.total.step * total.scatter.standard_error) ** 2
+            + ((2 * mean**2 - above) * rows.scatter.standard_error) ** 2
+        )
+        errors /= number
+        scatters = [each.scatter for each in (total, square, rows)]
+        reach = approximate_reach(scatters, confidence=confidence) * errors
+        unknown = rows.values <= rows.scatter.reach(confidence) + 1
+        lower = np.where(unknown, 0.0, np.clip(variance - reach, 0.0, largest * sample))
+        upper = np.where(unknown, largest * 2, np.clip(variance + reach, 0.0, largest * sample))
+        if self.root:
+            deviation = np.sqrt(variance)
+            steep = np.maximum(2 * deviation, np.sqrt(errors))
+            errors = np.divide(errors, steep, out=np.zeros_like(errors), where=steep > 0)
+            variance, lower, upper = deviation, np.sqrt(lower), np.sqrt(upper)
+        return Estimates(values=variance, errors=errors, lower=lower, upper=upper, approximate=True)
+
+    def expected(
+        self, name: str, scatters: Mapping[Measure, Scatter], *, confidence: float
+    ) -> Expected:
+        """What the variance's error is at most for any data, times the rows."""
+        total, square, rows = (scatters[measure] for measure in self.measures)
+        error = math.hypot(
+            self.square.step * square.standard_error,
+            2 * self.half * self.total.step * total.standard_error,
+            1.5 * self.half**2 * rows.standard_error,
+        )
+        reach = approximate_reach([total, square, rows], confidence=confidence) * error
+        words = (
+            f"its square is within about {reach:.6g} / n with probability {confidence:g}"
+            if self.root
+            else f"within about {reach:.6g} / n with probability {confidence:g}"
+        )
+        return Expected(
+            name=name,
+            standard_error=None if self.root else error,
+            half_width=None if self.root else reach,
+            divided_by=None if self.root else "rows",
+            words=f"{words}, n being the rows of the group",
+        )

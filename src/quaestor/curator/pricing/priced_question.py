@@ -1,0 +1,187 @@
+"""Questions with a price: parsed, planned and priced, before anything is looked at or charged.
+
+A priced question is known by its fingerprint: what it asks, of which declared data, with which
+noise. Two questions with one fingerprint have the same answers with the same probabilities, so that
+the stored answer to one is an answer to the other, and costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quaestor.curator.engines.registry import tables_of
+from quaestor.curator.pricing.offers import Accuracy, offer
+from quaestor.curator.questions.canonical import canonical_json
+from quaestor.curator.questions.wire import to_wire
+from quaestor.curator.sql import parse
+from quaestor.errors import InvalidParameter, RefusedQuery
+from quaestor.ledger import query_digest
+from quaestor.ledger.amounts import above
+
+if TYPE_CHECKING:
+    from quaestor.accounting.releases import Release
+    from quaestor.curator.builder.tables import Question
+    from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.language.query import Query
+    from quaestor.curator.pricing.offers import Offer
+
+__all__ = ["DELTA_SHARE", "Budget", "Cost", "Priced", "identity_of", "plan", "price"]
+
+DELTA_SHARE = 100
+"""A question whose groups are private takes one part in so many of the account's delta."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What an analyst is ready to pay, or how accurate the answer is to be.
+
+    Exactly one of ``epsilon``, ``rho`` and ``accuracy``. ``delta`` is for questions whose groups
+    are private; without it they take a hundredth of the account's.
+    """
+
+    epsilon: float | None = None
+    rho: float | None = None
+    accuracy: Accuracy | None = None
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check that one way to say it was chosen."""
+        given = (self.epsilon, self.rho, self.accuracy)
+        if sum(each is not None for each in given) != 1:
+            chosen = [
+                name
+                for name, value in zip(("epsilon", "rho", "accuracy"), given, strict=True)
+                if value is not None
+            ]
+            raise InvalidParameter("budget", chosen, "one of epsilon, rho and accuracy")
+
+    def offer(self, query: Query, *, delta: float | None) -> Offer:
+        """What a query is answered with for this, with that delta for private groups."""
+        confidence = 0.95 if self.accuracy is None else self.accuracy.confidence
+        return offer(
+            query,
+            epsilon=self.epsilon,
+            rho=self.rho,
+            accuracy=self.accuracy,
+            delta=delta,
+            confidence=confidence,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one question costs alone: an epsilon at a delta. None: no epsilon holds there."""
+
+    epsilon: float | None
+    delta: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """A question that may be asked: what is computed, what is drawn, and what it is known by."""
+
+    query: Query
+    budget: Budget
+    offer: Offer
+    cost: Cost
+    identity: str
+    """The question itself, in the one text of which the fingerprint is the SHA-256."""
+    delta: float | None
+    sql: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """What the ledger knows it by."""
+        return query_digest(self.identity)
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """What is charged."""
+        return self.offer.releases
+
+
+def plan(
+    question: str | Question,
+    catalog: Catalog,
+    *,
+    rows: int | None = None,
+    groups: int | None = None,
+) -> Query:
+    """The query that SQL, or a question of the builder, means.
+
+    Raises:
+        RefusedQuery: it is not allowed; the error says why, and what to ask instead.
+    """
+    if isinstance(question, str):
+        return parse(question, catalog, rows=rows, groups=groups)
+    if not hasattr(question, "query"):
+        raise InvalidParameter("question", question, "SQL, or a question of the builder")
+    return question.query(catalog, rows=rows, groups=groups)
+
+
+def price(
+    query: Query, budget: Budget, catalog: Catalog, *, delta: float, sql: str | None = None
+) -> Priced:
+    """What a query costs an account of this delta, and how accurate it will be."""
+    own = budget.delta
+    if own is None and any(key.values is None for key in query.keys):
+        if delta == 0.0:
+            raise RefusedQuery(
+                "the account has no delta, and without one no names of groups can be shown",
+                remedy="declare the keys in the catalog, or keep some with WHERE key IN (...)",
+            )
+        own = delta / DELTA_SHARE
+    made = budget.offer(query, delta=own)
+    return Priced(
+        query=query,
+        budget=budget,
+        offer=made,
+        cost=_cost(made, delta=delta),
+        identity=identity_of(query, made, catalog),
+        delta=own,
+        sql=sql,
+    )
+
+
+def _cost(made: Offer, *, delta: float) -> Cost:
+    """The exact epsilon where there is one, or else that at the account's delta."""
+    exact = made.epsilon
+    if exact is not None:
+        return Cost(epsilon=above(exact), delta=above(made.delta))
+    found = made.epsilon_at(delta=delta)
+    return Cost(epsilon=found if found < math.inf else None, delta=delta)
+
+
+_VERSION = 1
+
+
+def identity_of(query: Query, offer: Offer, catalog: Catalog) -> str:
+    """All that the answer's law depends on beside the rows, as one text.
+
+    Its SHA-256 is the fingerprint. It holds the query in its canonical form, everything that will
+    be drawn for it, and what the catalog declares of the tables it reads, for declared bounds move
+    values before they are compared. Where a table lives is left out: moving it does not make it
+    another one.
+    """
+    tables = sorted(set(tables_of(query.rows)))
+    told = {
+        "version": _VERSION,
+        "query": canonical_json(query),
+        "draws": [to_wire(draw) for draw in (offer.choice, *offer.draws)],
+        "confidence": offer.confidence,
+        "tables": [_declared(table) for name in tables if (table := catalog.table(name))],
+    }
+    return json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _declared(table: Table) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "unit": table.unit,
+        "dataset": table.dataset,
+        **({} if table.total_rows is None else {"total_rows": table.total_rows}),
+        "columns": [to_wire(column) for column in table.columns],
+    }

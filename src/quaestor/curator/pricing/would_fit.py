@@ -1,0 +1,106 @@
+"""What would fit: the same question, for less, where an account cannot pay for it as it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from quaestor.errors import BudgetExceeded, QuaestorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from quaestor.curator.pricing.priced_question import Budget, Priced
+    from quaestor.ledger import Account
+    from quaestor.ledger.price import Price
+
+__all__ = ["refusal", "would_fit"]
+
+_STEPS = 12
+_DECADES = 4.0
+_NO_RESERVE = (
+    "its filter sets nothing aside for the names of private groups: declare the keys in the "
+    "catalog, or let an account be opened that expects such a release, "
+    'expected = ["ApproxDP(epsilon=0.1, delta=1e-8)"]'
+)
+
+
+def refusal(account: Account, asked: Priced, *, analyst: str) -> BudgetExceeded | None:
+    """The error that says why an account cannot pay, and what would fit; None if it can.
+
+    For an analyst who has a quota it is about that alone: None if the quota suffices.
+    """
+    price = account.price(
+        asked.releases, dataset=asked.query.dataset, analyst=analyst, query=asked.fingerprint
+    )
+    if price.fits:
+        return None
+    said = price.refusal()
+    amounts = (said.requested, said.remaining, said.difference)
+    words = "" if price.short is None else price.short.words()
+    if price.short is not None and price.short.meter == "delta" and price.short.limit == 0:
+        words = _NO_RESERVE
+    return BudgetExceeded(
+        account.name,
+        meter=said.meter,
+        amounts=None if None in amounts else amounts,  # type: ignore[arg-type]  # all or none
+        short=words,
+        would_fit=would_fit(account, asked, price, analyst=analyst),
+        left=None,
+    )
+
+
+def would_fit(account: Account, asked: Priced, price: Price, *, analyst: str) -> str | None:
+    """The same question with the largest budget that fits, in words.
+
+    Plans and dashboards take what they declare, and deltas do not shrink with a budget: there
+    is no such answer then.
+    """
+    if price.fits or not account.definition.policy.chosen_freely:
+        return None
+    if price.short is not None and price.short.meter == "delta":
+        return None
+
+    def fits(budget: Budget) -> bool:
+        try:
+            releases = budget.offer(asked.query, delta=asked.delta).releases
+            return account.price(releases, dataset=asked.query.dataset, analyst=analyst).fits
+        except QuaestorError:  # so little that no mechanism draws such noise
+            return False
+
+    found = _largest(asked.budget, fits)
+    return None if found is None else f"the same question with {found}"
+
+
+def _largest(budget: Budget, fits: Callable[[Budget], bool]) -> str | None:
+    """The least of what must be given up, by halving; rounded so that it still fits."""
+    low, high = -_DECADES, 0.0
+    if not fits(_scaled(budget, 10**low)[0]):
+        return None
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if fits(_scaled(budget, 10**middle)[0]):
+            low = middle
+        else:
+            high = middle
+    for slack in (1.0, 0.97, 0.9):  # rounding to nearest may go beyond
+        smaller, words = _scaled(budget, 10**low * slack)
+        if fits(smaller):
+            return words
+    return None
+
+
+def _scaled(budget: Budget, factor: float) -> tuple[Budget, str]:
+    if budget.accuracy is not None:
+        within = _short(budget.accuracy.within / factor)
+        wider = replace(budget.accuracy, within=within)
+        return replace(budget, accuracy=wider), f"an accuracy of {within:g}"
+    if budget.rho is not None:
+        rho = _short(budget.rho * factor)
+        return replace(budget, rho=rho), f"rho {rho:g}"
+    epsilon = _short((budget.epsilon or 0.0) * factor)
+    return replace(budget, epsilon=epsilon), f"epsilon {epsilon:g}"
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.2g}")
