@@ -29,9 +29,9 @@ MOVED = {
     "quaestor.accounting.variance": "quaestor.accounting.papers.least_variance",
     "quaestor.curator.builder.builder": "quaestor.curator.builder.tables",
     "quaestor.curator.builder.from_ibis": "quaestor.curator.sql.from_ibis",
-    "quaestor.curator.canonical": "quaestor.curator.questions.canonical",
+    "quaestor.curator.canonical": "quaestor.curator.questions.stored_form",
     "quaestor.curator.curator": "quaestor.curator.session",
-    "quaestor.curator.describing": "quaestor.curator.questions.description",
+    "quaestor.curator.describing": "quaestor.curator.questions.plan",
     "quaestor.curator.query": "quaestor.curator.language.query",
     "quaestor.ledger.ledger": "quaestor.ledger.accounts",
 }

@@ -79,7 +79,7 @@ def test_a_clock_that_was_right_is_not_accepted_again(trial: Run) -> None:
 
 def test_an_account_of_the_future_goes_on(trial: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
-        later.setattr("quaestor.ledger.clock.now", lambda: "2031-01-01T00:00:00.000000Z")
+        later.setattr("quaestor.ledger.stored_text.now", lambda: "2031-01-01T00:00:00.000000Z")
         assert trial("account", "charge", "trial", QUARTER).status == 0
     for command in (("account", "charge", "trial", QUARTER), ("account", "close", "trial")):
         run = trial(*command)

@@ -11,8 +11,7 @@ import pytest
 from quaestor.cli.app import main
 from quaestor.curator import Curator
 from quaestor.curator.catalog import columns_of, read_catalog, table_to_toml
-from quaestor.curator.catalog.model import Source
-from quaestor.curator.catalog.sources import ENGINES
+from quaestor.curator.catalog.model import ENGINES, Source
 from quaestor.errors import InvalidCatalog, InvalidParameter, SourceUnavailable, UnreadableTable
 
 if TYPE_CHECKING:

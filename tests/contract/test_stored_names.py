@@ -24,8 +24,8 @@ from quaestor.curator.language import expressions, query
 from quaestor.curator.language.expressions import Column, Constant, Kind
 from quaestor.curator.language.functions import FUNCTIONS
 from quaestor.curator.language.query import Scan
-from quaestor.curator.questions import wire
-from quaestor.curator.questions.wire import DRAWN, QUESTIONS, Wire, from_wire, to_wire
+from quaestor.curator.questions import stored_form as wire
+from quaestor.curator.questions.stored_form import DRAWN, QUESTIONS, Wire, from_wire, to_wire
 from quaestor.ledger import AccountDefinition
 from quaestor.ledger.journal.events import COLUMNS, KINDS
 from tests.contract.old_ledgers import ANSWERED

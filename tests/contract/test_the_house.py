@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HOUSE = Path(quaestor.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
 
-MOST_FILES_OF_A_QUESTION = 80
+MOST_FILES_OF_A_QUESTION = 72
 MOST_DOUBLES = 10
 MOST_IN_A_FOLDER = 20
 NOUNS = {"standing"}
@@ -91,22 +91,25 @@ def test_a_question_passes_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
         " FROM range(2000) AS t(i)) TO 'people.parquet'"
     )
     (tmp_path / "quaestor.toml").write_text(CATALOG, encoding="utf-8")
-    passed = set()
+    passed: set[str] = set()
+    asking = threading.Event()
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
         del argument
-        if event == "call":
+        if event == "call" and asking.is_set():
             passed.add(frame.f_code.co_filename)
 
-    with Curator.from_file() as curator:
-        open_from_catalog(curator.catalog, "study", ledger=curator.ledger)
-        curator.preview(QUESTION, epsilon=0.5)  # what is imported once is not the question's way
-        threading.setprofile(note)
-        sys.setprofile(note)
-        try:
+    threading.setprofile(note)  # also for the ledger's own thread, which starts with the ledger
+    try:
+        with Curator.from_file() as curator:
+            open_from_catalog(curator.catalog, "study", ledger=curator.ledger)
+            curator.preview(QUESTION, epsilon=0.5)  # imports happen once, and are not on its way
+            sys.setprofile(note)
+            asking.set()
             curator.ask(QUESTION, epsilon=0.5)
-        finally:
-            sys.setprofile(None)
-            threading.setprofile(None)
+            asking.clear()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
     ours = sorted(file.removeprefix(str(HOUSE)) for file in passed if file.startswith(str(HOUSE)))
     assert len(ours) <= MOST_FILES_OF_A_QUESTION, ours

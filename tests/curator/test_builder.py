@@ -38,7 +38,7 @@ from quaestor.curator.builder.tables import (
     variance,
     year,
 )
-from quaestor.curator.questions.canonical import fingerprint
+from quaestor.curator.questions.stored_form import fingerprint
 from quaestor.curator.sql import parse
 from quaestor.curator.sql.from_ibis import from_ibis, ibis_table
 from quaestor.errors import RefusedQuery

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quaestor import PureDP
-from quaestor.ledger import Ledger, backup_ledger, clock, restore_ledger
+from quaestor.ledger import Ledger, backup_ledger, restore_ledger, stored_text
 from quaestor.ledger.journal.chain import Chain
 from quaestor.ledger.journal.events import (
     COLUMNS,
@@ -90,8 +90,8 @@ def test_every_kind_of_event_that_is_written_today_is_read_back(
     restore_ledger(tmp_path / "backup.db", tmp_path / "again.db", reason="a test")
     with Ledger(tmp_path / "again.db") as again:
         restored = again.account("trial")
-        late = clock.later(restored.state().time, seconds=-3600)
-        monkeypatch.setattr(clock, "now", lambda: late)
+        late = stored_text.later(restored.state().time, seconds=-3600)
+        monkeypatch.setattr(stored_text, "now", lambda: late)
         restored.accept_clock("a test")
         restored.close()
         assert check(again.export()) == set(KINDS)

@@ -24,7 +24,7 @@ from quaestor.errors import (
     LedgerUnavailable,
     QuaestorError,
 )
-from quaestor.ledger import Ledger, clock
+from quaestor.ledger import Ledger, stored_text
 from quaestor.ledger.journal.chain import Chain
 from quaestor.ledger.journal.events import COLUMNS, Event, event_from_text
 from quaestor.ledger.store import base
@@ -314,8 +314,10 @@ def test_a_clock_that_went_back_is_said_and_nothing_is_charged(location: str) ->
 def test_a_clock_that_is_a_little_behind_uses_the_last_time_again(
     location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert timedelta(seconds=1) <= clock.TOLERANCE <= timedelta(minutes=1)
-    monkeypatch.setattr(clock, "TOLERANCE", timedelta(hours=2))  # for machines that take a break
+    assert timedelta(seconds=1) <= stored_text.TOLERANCE <= timedelta(minutes=1)
+    monkeypatch.setattr(
+        stored_text, "TOLERANCE", timedelta(hours=2)
+    )  # for machines that take a break
     with Ledger(location) as ledger:
         account = ledger.open_account(definition())
         last = moved(location, 3600.0)

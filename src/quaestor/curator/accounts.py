@@ -1,4 +1,4 @@
-"""From the accounts that a catalog plans to those that a ledger keeps, and that pay."""
+"""From the accounts that a catalog plans to those that a ledger keeps."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
 from quaestor.curator.pricing.priced_question import Budget, plan, price
-from quaestor.errors import InvalidParameter, UnknownAccount
+from quaestor.errors import InvalidParameter
 from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Open, Planned, Quota
 
 if TYPE_CHECKING:
     from quaestor.accounting.membership.facts import Fact
     from quaestor.accounting.releases import Release
     from quaestor.curator.catalog.model import AccountPlan, Catalog
-    from quaestor.ledger import Account
 
-__all__ = ["OpenAccounts", "definition_of", "open_from_catalog"]
+__all__ = ["definition_of", "open_from_catalog"]
 
 
 def definition_of(catalog: Catalog, name: str) -> AccountDefinition:
@@ -88,60 +87,3 @@ def _membership(catalog: Catalog, planned: AccountPlan) -> Fact | None:
     than the account covers are not true of its part. To know nothing is always safe.
     """
     return catalog.membership if set(planned.datasets) == set(catalog.datasets) else None
-
-
-class OpenAccounts:
-    """The accounts of a ledger that pay for questions; each is looked up once.
-
-    Raises:
-        UnknownAccount: it is not open; the error says what to run, if the catalog plans it.
-    """
-
-    def __init__(self, catalog: Catalog, ledger: Ledger) -> None:
-        self.catalog, self.ledger = catalog, ledger
-        self._known: dict[str, Account] = {}
-
-    def account(self, name: str) -> Account:
-        """The account of that name."""
-        if name not in self._known:
-            self._known[name] = self._named(name)
-        return self._known[name]
-
-    def payer(self, name: str | None, *, dataset: str) -> Account:
-        """The account of that name or, without one, the only one on the dataset.
-
-        The only one that the catalog plans, or else the only one that is open.
-        """
-        planned = [each.name for each in self.catalog.accounts if dataset in each.datasets]
-        if name or len(planned) == 1:
-            return self.account(name or planned[0])
-        found = [each for each in self.ledger.accounts() if dataset in each.definition.datasets]
-        if len(found) == 1:
-            return self.ledger.account(found[0].name)
-        if found or planned:
-            names = sorted({each.name for each in found} | set(planned))
-            valid = f"one of those on {dataset!r}: {', '.join(names)}"
-            raise InvalidParameter("account", None, valid)
-        raise InvalidParameter(
-            "account",
-            None,
-            f"one that covers the dataset {dataset!r}, and there is none yet: plan one in the "
-            "catalog ([accounts.NAME], epsilon, delta) and run  quaestor account open NAME",
-        )
-
-    def _named(self, name: str) -> Account:
-        try:
-            return self.ledger.account(name)
-        except UnknownAccount as error:
-            unknown = error
-        if self.catalog.account(name) is not None:
-            unknown = _to_be_opened(name)
-        raise unknown
-
-
-def _to_be_opened(name: str) -> UnknownAccount:
-    return UnknownAccount(
-        name,
-        near=None,
-        remedy=f"the catalog plans it, and it is not open yet: run  quaestor account open {name}",
-    )

@@ -8,13 +8,13 @@ same: an error that told more could tell of somebody.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.pricing.priced_question import plan, price
 from quaestor.curator.pricing.would_fit import refusal
-from quaestor.curator.questions.description import describe
+from quaestor.curator.questions.plan import describe
 from quaestor.errors import AccountOverdrawn, BudgetExceeded, ChargeSettled, EngineFailed
 from quaestor.ledger import StoredAnswer
 from quaestor.ledger.amounts import below
@@ -22,11 +22,10 @@ from quaestor.ledger.amounts import below
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quaestor.curator.accounts import OpenAccounts
     from quaestor.curator.builder.tables import Question
     from quaestor.curator.catalog.model import Catalog
-    from quaestor.curator.engine_pool import EnginePool
     from quaestor.curator.engines import Engine
+    from quaestor.curator.engines.engine import EnginePool
     from quaestor.curator.pricing.priced_question import Budget, Cost, Priced
     from quaestor.errors import QuaestorError
     from quaestor.ledger import Account, Charge
@@ -36,6 +35,13 @@ if TYPE_CHECKING:
 __all__ = ["Inquiry", "answered", "given_before", "priced"]
 
 _LONGEST_PURPOSE = 500
+
+
+class Payers(Protocol):
+    """Who can pay for questions."""
+
+    def payer(self, name: str | None, *, dataset: str) -> Account:
+        """The account of that name or, without one, the only one on the dataset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +57,7 @@ class Inquiry:
     groups: int | None = None
 
 
-def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: OpenAccounts) -> tuple[Account, Priced]:
+def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, Priced]:
     """Who pays for a question, and how much: no data are touched."""
     question = inquiry.question
     query = plan(question, catalog, rows=inquiry.rows, groups=inquiry.groups)
@@ -64,7 +70,7 @@ def answered(
     inquiry: Inquiry,
     *,
     catalog: Catalog,
-    accounts: OpenAccounts,
+    accounts: Payers,
     engines: EnginePool,
     progress: Progress,
 ) -> Answer:

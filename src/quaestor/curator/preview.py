@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.curator.pricing.would_fit import would_fit
-from quaestor.curator.questions.description import describe
+from quaestor.curator.questions.plan import describe
 from quaestor.ledger.amounts import above, below
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from quaestor.curator.accounts import OpenAccounts, open_from_catalog
+from quaestor.curator.accounts import open_from_catalog
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
-from quaestor.curator.engine_pool import EnginePool
+from quaestor.curator.engines.engine import EnginePool
 from quaestor.curator.pipeline import Inquiry, answered, given_before, priced
 from quaestor.curator.preview import preview
 from quaestor.curator.pricing.priced_question import Budget
+from quaestor.errors import InvalidParameter, UnknownAccount
 from quaestor.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from quaestor.curator.pricing.accuracy import Accuracy
     from quaestor.ledger import Account
 
-__all__ = ["Curator"]
+__all__ = ["Curator", "OpenAccounts"]
 
 
 class Curator:
@@ -192,3 +193,60 @@ class Curator:
 
 def _silent(_doing: str) -> None:
     """Tell nobody."""
+
+
+class OpenAccounts:
+    """The accounts of a ledger that pay for questions; each is looked up once.
+
+    Raises:
+        UnknownAccount: it is not open; the error says what to run, if the catalog plans it.
+    """
+
+    def __init__(self, catalog: Catalog, ledger: Ledger) -> None:
+        self.catalog, self.ledger = catalog, ledger
+        self._known: dict[str, Account] = {}
+
+    def account(self, name: str) -> Account:
+        """The account of that name."""
+        if name not in self._known:
+            self._known[name] = self._named(name)
+        return self._known[name]
+
+    def payer(self, name: str | None, *, dataset: str) -> Account:
+        """The account of that name or, without one, the only one on the dataset.
+
+        The only one that the catalog plans, or else the only one that is open.
+        """
+        planned = [each.name for each in self.catalog.accounts if dataset in each.datasets]
+        if name or len(planned) == 1:
+            return self.account(name or planned[0])
+        found = [each for each in self.ledger.accounts() if dataset in each.definition.datasets]
+        if len(found) == 1:
+            return self.ledger.account(found[0].name)
+        if found or planned:
+            names = sorted({each.name for each in found} | set(planned))
+            valid = f"one of those on {dataset!r}: {', '.join(names)}"
+            raise InvalidParameter("account", None, valid)
+        raise InvalidParameter(
+            "account",
+            None,
+            f"one that covers the dataset {dataset!r}, and there is none yet: plan one in the "
+            "catalog ([accounts.NAME], epsilon, delta) and run  quaestor account open NAME",
+        )
+
+    def _named(self, name: str) -> Account:
+        try:
+            return self.ledger.account(name)
+        except UnknownAccount as error:
+            unknown = error
+        if self.catalog.account(name) is not None:
+            unknown = _to_be_opened(name)
+        raise unknown
+
+
+def _to_be_opened(name: str) -> UnknownAccount:
+    return UnknownAccount(
+        name,
+        near=None,
+        remedy=f"the catalog plans it, and it is not open yet: run  quaestor account open {name}",
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from quaestor.errors import AccountClosed, AccountOverdrawn, BudgetExceeded, ChargeSettled
-from quaestor.ledger import clock, jobs
+from quaestor.ledger import jobs
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.amounts import subtracted, totals_to_text
 from quaestor.ledger.jobs import hold
@@ -208,7 +208,7 @@ class Cashier:
         """Hold a charge for a while longer, or let others take it over at once."""
 
         def work(journal: Journal) -> None:
-            lease = "" if give_up else clock.later(journal.time, seconds=jobs.LEASE)
+            lease = "" if give_up else texts.later(journal.time, seconds=jobs.LEASE)
             hold(journal.session, self.name, job._replace(lease=lease), before=job.attempt)
 
         write(self.store, self.name, work)

@@ -28,9 +28,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quaestor.errors import KeyReused
-from quaestor.ledger import clock
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.journal.events import releases_to_text
 from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
@@ -92,7 +90,7 @@ class JobState(NamedTuple):
 
     def held(self, now: str) -> bool:
         """Whether somebody is at work on it, as far as anybody knows."""
-        return now < self.lease <= clock.later(now, seconds=LEASE + _LONGEST_AHEAD)
+        return now < self.lease <= texts.later(now, seconds=LEASE + _LONGEST_AHEAD)
 
 
 def undrawn(session: Session, account: str) -> list[int]:
@@ -107,7 +105,9 @@ class KeyedCharge:
         """Keep the key, and a digest of all that the entry says."""
         self._account, self._key = account, texts.name("key", key)
         said = (request.dataset, request.analyst, request.purpose, request.query)
-        self._request = texts.digest(texts.canonical([releases_to_text(request.releases), *said]))
+        self._request = texts.digest(
+            texts.canonical([texts.releases_to_text(request.releases), *said])
+        )
 
     def look(self, session: Session) -> JobState | None:
         """The charge that was made with this key, if one was.
@@ -166,7 +166,7 @@ class SharedQuestion:
         self._account, self._request, self._analyst = account, request, analyst
         self.waited: tuple[int, int] | None = None
         """The entry and attempt that was waited for: its failure is not tried again at once."""
-        said = (request.dataset, request.query, analyst, releases_to_text(request.releases))
+        said = (request.dataset, request.query, analyst, texts.releases_to_text(request.releases))
         self.digest = texts.digest(texts.canonical(list(said)))
 
     def look(self, session: Session) -> JobState | Waiting | Answered | Left | None:
@@ -182,7 +182,7 @@ class SharedQuestion:
         taken = found._replace(
             attempt=found.attempt + 1,
             holder=holder(),
-            lease=clock.later(journal.time, seconds=LEASE),
+            lease=texts.later(journal.time, seconds=LEASE),
         )
         hold(journal.session, self._account, taken, before=found.attempt)
         return taken
@@ -212,7 +212,7 @@ class SharedQuestion:
 
     def add(self, journal: Journal, *, entry: int) -> JobState:
         """Hold a new charge, in the same transaction."""
-        lease = clock.later(journal.time, seconds=LEASE)
+        lease = texts.later(journal.time, seconds=LEASE)
         journal.session.run(
             sql.ADD_JOB,
             account=self._account,
@@ -286,7 +286,7 @@ def _pending(account: str, row: tuple[Any, ...], now: str) -> Pending:
         account=account,
         entry=entry,
         time=time,
-        age=max(0.0, (clock.parsed(now) - clock.parsed(time)).total_seconds()),
+        age=max(0.0, (texts.parsed(now) - texts.parsed(time)).total_seconds()),
         analyst=analyst,
         dataset=dataset,
         purpose=purpose,

@@ -1,14 +1,40 @@
-"""Names, purposes and answers: texts that every store keeps as they are."""
+"""Names, purposes, answers, releases and times: texts that every store keeps as they are.
+
+Times are UTC, to the microsecond, and never go backwards.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from quaestor.errors import InvalidParameter
+from quaestor.accounting.releases.codec import release_from_dict
+from quaestor.errors import ClockWentBack, InvalidParameter
 
-__all__ = ["answer_text", "canonical", "digest", "is_digest", "line", "name", "query_digest"]
+if TYPE_CHECKING:
+    from quaestor.accounting.releases import Release
+
+__all__ = [
+    "TOLERANCE",
+    "answer_text",
+    "canonical",
+    "digest",
+    "if_behind",
+    "is_digest",
+    "is_time",
+    "later",
+    "line",
+    "name",
+    "not_before",
+    "now",
+    "parsed",
+    "query_digest",
+    "releases_from_text",
+    "releases_to_text",
+]
 
 _LONGEST_NAME = 200
 _LONGEST_LINE = 2000
@@ -73,3 +99,68 @@ def query_digest(query: object) -> str:
     except UnicodeEncodeError:
         valid = "a text without halves of characters"
         raise InvalidParameter("query_text", "a text with half a character", valid) from None
+
+
+TOLERANCE = dt.timedelta(seconds=5)
+"""How far a clock may be behind the last event: clocks that are kept in step do no worse."""
+_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+def now() -> str:
+    """The time by this computer's clock."""
+    return dt.datetime.now(tz=dt.UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def parsed(time: str) -> dt.datetime:
+    """Read a time back; a ValueError if it is none."""
+    return dt.datetime.strptime(time, _FORMAT).replace(tzinfo=dt.UTC)
+
+
+def later(time: str, *, seconds: float) -> str:
+    """A time so much later."""
+    return (parsed(time) + dt.timedelta(seconds=seconds)).strftime(_FORMAT)
+
+
+def is_time(time: str) -> bool:
+    """Whether a text is a time as events have it."""
+    try:
+        return parsed(time).strftime(_FORMAT) == time
+    except ValueError:
+        return False
+
+
+def not_before(last: str, time: str) -> str:
+    """The time of the next event: ``time``, or ``last`` again where the clock is a little behind.
+
+    Raises:
+        ClockWentBack: the clock is behind by more than a little.
+    """
+    if time >= last:
+        return time
+    if parsed(last) - parsed(time) > TOLERANCE:
+        raise ClockWentBack(now=time, last=last)
+    return last
+
+
+def if_behind(last: str, time: str) -> str:
+    """The time of an event that accepts a clock which is behind the last event.
+
+    Raises:
+        InvalidParameter: the clock is not behind: nothing is to be accepted.
+    """
+    try:
+        not_before(last, time)
+    except ClockWentBack:
+        return time
+    raise InvalidParameter("clock", time, f"behind the last event, which is of {last}")
+
+
+@lru_cache(maxsize=4096)
+def releases_to_text(releases: tuple[Release, ...]) -> str:
+    """Releases as the JSON text that an event keeps."""
+    return canonical([release.to_dict() for release in releases])
+
+
+def releases_from_text(text: str) -> tuple[Release, ...]:
+    """Read back what :func:`releases_to_text` wrote."""
+    return tuple(map(release_from_dict, json.loads(text)))

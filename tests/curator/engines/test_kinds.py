@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from quaestor.curator.catalog.model import Source
-from quaestor.curator.catalog.sources import ENGINES, engine_kind, source_keys
+from quaestor.curator.catalog.model import ENGINES, Source, engine_kind
+from quaestor.curator.catalog.sources import source_keys
 from quaestor.curator.scalars.dialect import Dialect
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlglot
 
-from quaestor.curator.catalog.sources import ENGINES, engine_kind
+from quaestor.curator.catalog.model import ENGINES, engine_kind
 from quaestor.errors import QuaestorError
 from tests.curator.kernel import drawing, gathering, prices, refusals, rowwise
 from tests.curator.kernel.attack import MARK, Attacker

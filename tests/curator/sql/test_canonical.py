@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from quaestor.curator.questions.canonical import canonical_json, fingerprint, from_dict, to_dict
-from quaestor.curator.questions.description import describe
+from quaestor.curator.questions.plan import describe
+from quaestor.curator.questions.stored_form import canonical_json, fingerprint, from_dict, to_dict
 from quaestor.curator.sql import parse
 from quaestor.errors import InvalidParameter
 from tests.curator.sql.hospital import CATALOG

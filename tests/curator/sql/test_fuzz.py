@@ -8,8 +8,8 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from quaestor.curator.questions.canonical import canonical_json, fingerprint, from_dict, to_dict
-from quaestor.curator.questions.description import describe
+from quaestor.curator.questions.plan import describe
+from quaestor.curator.questions.stored_form import canonical_json, fingerprint, from_dict, to_dict
 from quaestor.curator.sql import parse
 from quaestor.errors import RefusedQuery
 from tests.curator.sql.grammar import Grammar

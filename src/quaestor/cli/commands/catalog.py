@@ -47,7 +47,8 @@ class _WithPlaces(TyperCommand):
     """A command with an option for every key by which an engine's tables are named."""
 
     def get_params(self, ctx: Any) -> Any:
-        from quaestor.curator.catalog.sources import ENGINES, source_keys
+        from quaestor.curator.catalog.model import ENGINES
+        from quaestor.curator.catalog.sources import source_keys
 
         name, *rest = super().get_params(ctx)
         named: dict[str | None, Any] = {param.name: param for param in rest}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.curator.catalog.catalog_file import CATALOG, catalog_from_toml, read_text
 from quaestor.curator.catalog.columns import plain
-from quaestor.curator.catalog.sources import engine_kind
+from quaestor.curator.catalog.model import engine_kind
 from quaestor.errors import InvalidCatalog
 
 if TYPE_CHECKING:

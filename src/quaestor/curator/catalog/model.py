@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quaestor.errors import MissingAddress
+from quaestor.errors import InvalidParameter, MissingAddress
 
 if TYPE_CHECKING:
     from quaestor.accounting.membership.facts import Fact
+    from quaestor.curator.catalog.sources import EngineKind
     from quaestor.curator.language.expressions import Kind, Value
     from quaestor.curator.language.query import Contribution
 
 __all__ = [
+    "ENGINES",
     "AccountPlan",
     "Catalog",
     "ColumnFacts",
@@ -22,7 +25,28 @@ __all__ = [
     "Source",
     "Table",
     "address_in",
+    "engine_kind",
 ]
+
+
+ENGINES = {
+    "duckdb": "quaestor.curator.engines.duckdb",
+    "postgres": "quaestor.curator.engines.postgres",
+    "spark": "quaestor.curator.engines.spark",
+}
+"""Every engine, and the module whose ``ENGINE`` is its ``EngineKind``.
+
+Where a table has keys of several engines, the last of them is meant: files are DuckDB's, unless
+another key says that Spark reads them.
+"""
+
+
+def engine_kind(name: str) -> EngineKind:
+    """The engine of that name."""
+    if name not in ENGINES:
+        raise InvalidParameter("engine", name, f"one of {', '.join(ENGINES)}")
+    kind: EngineKind = import_module(ENGINES[name]).ENGINE
+    return kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

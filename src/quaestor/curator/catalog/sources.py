@@ -10,11 +10,10 @@ import os
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from quaestor.curator.catalog.model import ENGINES, engine_kind
 from quaestor.curator.catalog.sections import shown
-from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +24,10 @@ if TYPE_CHECKING:
     from quaestor.errors import InvalidCatalog
 
 __all__ = [
-    "ENGINES",
     "EngineKind",
     "SourceKey",
     "check_environment",
     "columns_of",
-    "engine_kind",
     "place_in_words",
     "read_source",
     "refuse_together",
@@ -38,16 +35,6 @@ __all__ = [
     "table_name",
 ]
 
-ENGINES = {
-    "duckdb": "quaestor.curator.engines.duckdb",
-    "postgres": "quaestor.curator.engines.postgres",
-    "spark": "quaestor.curator.engines.spark",
-}
-"""Every engine, and the module whose ``ENGINE`` is its :class:`EngineKind`.
-
-Where a table has keys of several engines, the last of them is meant: files are DuckDB's, unless
-another key says that Spark reads them.
-"""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TABLE = re.compile(r"[^.\"\s]+(?:\.[^.\"\s]+)?")
 
@@ -119,14 +106,6 @@ class EngineKind(ABC):
     def needed(self) -> str:
         """What a table here needs, in words."""
         return " or ".join(key.name for key in self.keys)
-
-
-def engine_kind(name: str) -> EngineKind:
-    """The engine of that name."""
-    if name not in ENGINES:
-        raise InvalidParameter("engine", name, f"one of {', '.join(ENGINES)}")
-    kind: EngineKind = import_module(ENGINES[name]).ENGINE
-    return kind
 
 
 def source_keys() -> dict[str, SourceKey]:

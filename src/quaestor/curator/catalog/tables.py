@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quaestor.curator.catalog.columns import read_columns
-from quaestor.curator.catalog.model import Table
+from quaestor.curator.catalog.model import Table, engine_kind
 from quaestor.curator.catalog.names import check_differ, check_table_name
 from quaestor.curator.catalog.sections import nearest
-from quaestor.curator.catalog.sources import engine_kind, read_source, source_keys
+from quaestor.curator.catalog.sources import read_source, source_keys
 from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:

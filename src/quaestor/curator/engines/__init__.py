@@ -2,7 +2,7 @@
 
 The folder's ``__init__`` says how the catalog names its tables and imports no driver; ``dialect``
 is its SQL, ``schema`` reads the columns of a table, ``connection`` runs statements. An engine is
-known by its line in :data:`quaestor.curator.catalog.sources.ENGINES`.
+known by its line in :data:`quaestor.curator.catalog.model.ENGINES`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from quaestor.curator.catalog.sources import engine_kind
+from quaestor.curator.catalog.model import engine_kind
 from quaestor.curator.kernel.figures import prepare
 from quaestor.curator.language.expressions import Column
 from quaestor.curator.language.query import Filtered, Join, Projected, Scan, Union
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from quaestor.curator.language.query import Relation
     from quaestor.curator.scalars.dialect import Dialect
 
-__all__ = ["Connection", "Engine", "engine_for", "place_of", "tables_of"]
+__all__ = ["Connection", "Engine", "EnginePool", "engine_for", "place_of", "tables_of"]
 
 _PREPARED_KEPT = 256
 _ANYTHING = "SELECT 1"
@@ -209,3 +209,53 @@ def _quietly(action: Callable[[], _T]) -> _T:
         refusal = EngineFailed()
     refusal.__context__ = None
     raise refusal
+
+
+class EnginePool:
+    """Opens an engine when its tables are first asked about; many threads may ask at once."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._engines: dict[tuple[str, str | None], Engine] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def corrections(self) -> int:
+        """How many figures had to be moved into their range."""
+        with self._lock:
+            return sum(engine.corrections for engine in self._engines.values())
+
+    def prepared(self, measurement: Measurement) -> Engine:
+        """The engine of a measurement's tables, which has planned it; no row is read."""
+        engine = self._engine(tuple(tables_of(measurement.rows)))
+        try:
+            engine.prepare(measurement)
+        except EngineFailed:
+            self.forget(engine)
+            raise
+        return engine
+
+    def _engine(self, tables: tuple[str, ...]) -> Engine:
+        declared = [table for name in tables if (table := self.catalog.table(name))]
+        place = place_of(declared[0])
+        with self._lock:
+            engine = self._engines.get(place)
+        if engine is None or any(place_of(table) != place for table in declared):
+            opened = engine_for(self.catalog, tables)
+            with self._lock:
+                engine = self._engines.setdefault(place, opened)
+            if engine is not opened:  # somebody else was quicker
+                opened.close()
+        return engine
+
+    def forget(self, engine: Engine) -> None:
+        """Open the next one anew: a connection that failed may be broken."""
+        with self._lock:
+            self._engines = {p: each for p, each in self._engines.items() if each is not engine}
+
+    def close(self) -> None:
+        """Let go of all engines."""
+        with self._lock:
+            engines, self._engines = list(self._engines.values()), {}
+        for engine in engines:
+            engine.close()

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
 from quaestor.curator.pricing.offers import Accuracy, offer
-from quaestor.curator.questions.canonical import canonical_json
-from quaestor.curator.questions.wire import to_wire
+from quaestor.curator.questions.stored_form import canonical_json, to_wire
 from quaestor.curator.sql import parse
 from quaestor.errors import InvalidParameter, RefusedQuery
 from quaestor.ledger import query_digest

@@ -13,10 +13,9 @@ from quaestor.errors import (
     LedgerUnavailable,
     QuaestorError,
 )
-from quaestor.ledger import clock
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.amounts import totals_from_text, totals_to_text
-from quaestor.ledger.journal.events import Event, releases_from_text, releases_to_text
+from quaestor.ledger.journal.events import Event
 from quaestor.ledger.price import Request
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.driver_errors import unavailable
@@ -101,7 +100,7 @@ class Journal:
         session: Session,
         account: str,
         *,
-        time_after: Callable[[str, str], str] = clock.not_before,
+        time_after: Callable[[str, str], str] = texts.not_before,
     ) -> None:
         """Lock the account, see that it is the one that was seen before, and how late it is.
 
@@ -158,7 +157,7 @@ class Journal:
             dataset=request.dataset,
             purpose=request.purpose,
             query=request.query,
-            releases=releases_to_text(request.releases),
+            releases=texts.releases_to_text(request.releases),
             detail=request.statement,
         )
         return entry
@@ -294,7 +293,7 @@ def accept_clock(store: Store, account: str, *, reason: str) -> None:
         raise InvalidParameter("reason", reason, "a line that says why the clock was wrong")
 
     def work(session: Session) -> Journal:
-        journal = Journal(store, session, account, time_after=clock.if_behind)
+        journal = Journal(store, session, account, time_after=texts.if_behind)
         journal.append("clock", detail=said)
         journal.finish()
         return journal
@@ -322,7 +321,7 @@ def history(session: Session, limits: AccountLimits) -> Iterator[tuple[Request, 
     ):
         yield (
             Request(
-                releases=releases_from_text(releases),
+                releases=texts.releases_from_text(releases),
                 dataset=dataset,
                 analyst=analyst,
                 query=query,

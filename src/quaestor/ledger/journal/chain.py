@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from quaestor.errors import LedgerCorrupted
-from quaestor.ledger import clock
+from quaestor.ledger import stored_text as texts
 from quaestor.ledger.journal.events import CHARGES, GENESIS, KINDS, SETTLEMENTS
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Chain:
         if kind not in KINDS or (kind == "opened") != (self.events == 0):
             return f"an event of the kind {kind!r} cannot stand there"
         accepted = kind == "clock" and event.detail
-        if not clock.is_time(event.time) or (event.time < self.time and not accepted):
+        if not texts.is_time(event.time) or (event.time < self.time and not accepted):
             return "its time is none, or before that of the event before it"
         if kind in {"clock", "restored"} and (entry or not event.detail):
             return "it does not say why"

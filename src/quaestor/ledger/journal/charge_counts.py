@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from quaestor.ledger import stored_text as texts
 from quaestor.ledger.journal.appender import history, state_of
 from quaestor.ledger.journal.events import (
     CHARGES,
     SETTLEMENTS,
     Event,
-    releases_from_text,
 )
 from quaestor.ledger.price import Request
 from quaestor.ledger.store import statements as sql
@@ -98,7 +98,7 @@ class ChargeCounts:
         counts = Counter(known.counts)
         for event in tail:
             if event.kind in CHARGES:
-                listed = releases_from_text(event.releases)
+                listed = texts.releases_from_text(event.releases)
                 counts[_plain(event.dataset, listed, realised=event.realised)] += 1
         return counts
 
@@ -122,7 +122,7 @@ class ChargeFacts(NamedTuple):
 
     def recent(self) -> Iterator[tuple[Release, ...]]:
         """The releases of the last charges, from the last one backwards."""
-        return map(releases_from_text, reversed(self.last))
+        return map(texts.releases_from_text, reversed(self.last))
 
     def after(self, tail: Sequence[Event]) -> ChargeFacts:
         """The same after some more events."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quaestor.ledger.journal.events import releases_from_text
+from quaestor.ledger import stored_text as texts
 from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _entry(row: tuple[Any, ...]) -> Entry:
         dataset=dataset,
         purpose=purpose,
         query=query,
-        releases=releases_from_text(releases),
+        releases=texts.releases_from_text(releases),
         imported=imported,
         statement=detail if imported else "",
         settled=time if imported else settled,

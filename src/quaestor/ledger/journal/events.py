@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from quaestor.accounting.releases.codec import release_from_dict
 from quaestor.ledger import stored_text as texts
-
-if TYPE_CHECKING:
-    from quaestor.accounting.releases import Release
 
 __all__ = [
     "CHARGES",
@@ -22,8 +17,6 @@ __all__ = [
     "event_from_text",
     "event_to_text",
     "opened_by",
-    "releases_from_text",
-    "releases_to_text",
 ]
 
 GENESIS = "0" * 64
@@ -115,14 +108,3 @@ def opened_by(pricing: int) -> str:
     purpose was empty.
     """
     return f"pricing {pricing}"
-
-
-@lru_cache(maxsize=4096)
-def releases_to_text(releases: tuple[Release, ...]) -> str:
-    """Releases as the JSON text that an event keeps."""
-    return texts.canonical([release.to_dict() for release in releases])
-
-
-def releases_from_text(text: str) -> tuple[Release, ...]:
-    """Read back what :func:`releases_to_text` wrote."""
-    return tuple(map(release_from_dict, json.loads(text)))

@@ -13,7 +13,7 @@ from quaestor.ledger.account_limits import EVERYBODY, AccountLimits, Balances
 from quaestor.ledger.definition import AccountDefinition, plan_problem
 from quaestor.ledger.journal.appender import State, read_balances
 from quaestor.ledger.journal.chain import Chain
-from quaestor.ledger.journal.events import Event, opened_by, releases_from_text
+from quaestor.ledger.journal.events import Event, opened_by
 from quaestor.ledger.price import Request
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
@@ -123,7 +123,7 @@ def _priced(limits: AccountLimits, chain: Chain) -> Balances:
         return limits.totals(
             (
                 Request(
-                    releases=releases_from_text(releases),
+                    releases=texts.releases_from_text(releases),
                     dataset=dataset,
                     analyst=analyst,
                     query=query,

@@ -17,7 +17,7 @@ from weakref import WeakSet
 from sqlalchemy import URL, QueuePool, create_engine, event
 
 from quaestor.errors import LedgerCorrupted
-from quaestor.ledger import clock
+from quaestor.ledger import stored_text as texts
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
 from quaestor.ledger.store.driver_errors import NOT_A_LEDGER, sqlite_trouble, unavailable
@@ -110,11 +110,11 @@ class SQLiteSession(Session):
         state = self.row(sql.STATE, account=account)
         asked = self.row(sql.HASH, account=account, seq=seen) if seen else None
         found = asked[0] if asked else None
-        return Locked(clock.now(), state, self._store.identity.id, found)
+        return Locked(texts.now(), state, self._store.identity.id, found)
 
     def now(self) -> str:
         """This computer's time."""
-        return clock.now()
+        return texts.now()
 
     def lock_accounts(self) -> None:
         """The transaction holds the only lock there is."""

@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from quaestor.ledger import stored_text as texts
 from quaestor.ledger.account_limits import EVERYBODY
-from quaestor.ledger.journal.events import releases_from_text
 from quaestor.ledger.price import Request
 from quaestor.ledger.theory import heaviest, odometer
 from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint
@@ -152,7 +152,10 @@ class _Made:
             self.datasets.append(where)
         self.requests = tuple(
             Request(
-                releases=releases_from_text(text), dataset=dataset, query=query, realised=realised
+                releases=texts.releases_from_text(text),
+                dataset=dataset,
+                query=query,
+                realised=realised,
             )
             for dataset, query, text, realised in kinds
         )
