@@ -24,7 +24,7 @@ __all__ = ["DistinctKind", "UnitsKind", "count_distinct", "read_distinct"]
 
 
 def count_distinct(of: Termlike) -> Term:
-    """How many different values; of the unit: how many units."""
+    """How many different values, ``count_distinct("city")``; of the unit: how many units."""
     return measured("distinct", of)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from quaestor.curator.aggregates.aggregate_kind import OfNumbers, Spelling, SqlCall
 from quaestor.curator.aggregates.recipe import Estimates, Expected, Recipe
-from quaestor.curator.kernel.measures import Chosen, Histogram
+from quaestor.curator.kernel.measures import Chosen, ValueCounts
 from quaestor.curator.language.expressions import Constant
 from quaestor.curator.language.terms import measured
 from quaestor.errors import RefusedQuery
@@ -28,7 +28,7 @@ __all__ = ["QuantileKind", "Rank", "median", "quantile"]
 
 
 def quantile(of: Termlike, probability: float) -> Term:
-    """The value that a share ``probability`` of the rows is not above."""
+    """The value that a share of the rows is not above: ``quantile("cost", 0.9)``."""
     if not 0 <= probability <= 1:
         raise RefusedQuery(
             "a quantile's probability is from 0 to 1", remedy="write quantile(x, 0.9)"
@@ -37,7 +37,7 @@ def quantile(of: Termlike, probability: float) -> Term:
 
 
 def median(of: Termlike) -> Term:
-    """The value in the middle."""
+    """The value in the middle: ``median("cost")``."""
     return measured("quantile", of)
 
 
@@ -119,7 +119,7 @@ class QuantileKind(OfNumbers):
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
         """One choice in the histogram of the operand."""
         del centred
-        histogram = Histogram(
+        histogram = ValueCounts(
             operand=whole.operand, low=whole.low, high=whole.high, step=whole.step, rows=rows
         )
         chosen = Chosen(histogram=histogram, probability=aggregate.probability)

@@ -27,7 +27,7 @@ __all__ = ["SumKind", "total"]
 
 
 def total(of: Termlike) -> Term:
-    """The sum."""
+    """The sum: ``total("cost")``."""
     return measured("sum", of)
 
 

@@ -205,5 +205,5 @@ class Question:
 
 
 def table(name: str, alias: str | None = None) -> TableRows:
-    """All rows of a table of the catalog."""
+    """All rows of a table of the catalog: ``table("visits").where(col("age") > 40)``."""
     return TableRows(name, alias)
