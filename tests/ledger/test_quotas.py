@@ -249,7 +249,7 @@ def world(shelf: Ledger, kind: tuple[str, bool]) -> World:
 
 
 @pytest.mark.parametrize("kind", MADE, ids=lambda kind: f"{kind[0]}, {kind[1]}")
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(wishes=WISHES)
 def test_what_an_analyst_sees_is_the_same_whatever_others_charge(
     shelf: Ledger, kind: tuple[str, bool], wishes: list[Wish]

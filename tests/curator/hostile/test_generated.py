@@ -79,7 +79,7 @@ def _check(worlds: Worlds, seed: int, count: int) -> None:
 
 
 def test_no_generated_question_tells_neighbours_apart_on_duckdb(on_duckdb: Worlds) -> None:
-    _check(on_duckdb, SEED, 200)
+    _check(on_duckdb, SEED, 100)
 
 
 def test_no_generated_question_tells_neighbours_apart_in_files(on_files: Worlds) -> None:
@@ -91,12 +91,18 @@ def test_no_generated_question_tells_neighbours_apart_on_postgres(on_postgres: W
 
 
 def test_no_generated_question_tells_neighbours_apart_on_spark(on_spark: Worlds) -> None:
-    _check(on_spark, SEED + 3, 12)
+    _check(on_spark, SEED + 3, 6)
 
 
 @pytest.mark.slow
 def test_no_question_of_thousands_tells_neighbours_apart_on_duckdb(on_duckdb: Worlds) -> None:
+    _check(on_duckdb, SEED, 200)
     _check(on_duckdb, SEED + 4, 5_000)
+
+
+@pytest.mark.slow
+def test_no_question_of_many_tells_neighbours_apart_on_spark(on_spark: Worlds) -> None:
+    _check(on_spark, SEED + 3, 60)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ what leaving the real axis by y adds. The argument of :math:`1-q+qe^{l+iy}` is a
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -198,13 +198,18 @@ class SampledLaplaceLoss(Law):
             return math.inf
         return count * (100.0 + 1.4 * self.epsilon * fastest)
 
+    @cached_property
+    def _coarse(self) -> tuple[Floats, Floats]:
+        """The losses and log-masses of a coarse rule, which is asked again and again."""
+        x, weights = self._places(max(round(self.epsilon), 2), 12)
+        losses = np.concatenate((self._loss(x), self.atoms[0]))
+        return losses, np.concatenate((np.log(weights) + self._log_density(x), self.atoms[1]))
+
     def rough_log_moments(self, thetas: Floats) -> Floats:
         """By a coarse rule, in real numbers."""
         if self.epsilon > _LARGEST_EPSILON:
             return np.full(thetas.shape, math.inf)
-        x, weights = self._places(max(round(self.epsilon), 2), 12)
-        losses = np.concatenate((self._loss(x), self.atoms[0]))
-        logs = np.concatenate((np.log(weights) + self._log_density(x), self.atoms[1]))
+        losses, logs = self._coarse
         near = np.abs(thetas) * np.max(np.abs(losses)) <= _NEAR
         values = np.zeros(thetas.shape)
         if bool(np.any(near)):
