@@ -278,7 +278,7 @@ def _refused(account: Account) -> None:
 
 def _fill(account: Account) -> None:
     """A long history, quickly: the same entries as one by one, in fewer transactions."""
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Request
 
     request = Request(
         releases=(_release(),),
@@ -288,7 +288,7 @@ def _fill(account: Account) -> None:
         query="f" * 64,
     )
     for _ in range(_ENTRIES // _AT_ONCE):
-        account._till.charge("reserved", [request] * _AT_ONCE)  # noqa: SLF001  # see above
+        account._cashier.charge("reserved", [request] * _AT_ONCE)  # noqa: SLF001  # see above
 
 
 def _turns(first: Callable[[], object], second: Callable[[], object]) -> tuple[float, float]:

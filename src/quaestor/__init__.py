@@ -33,8 +33,8 @@ from quaestor.accounting.membership.facts import (
     Fact,
     Implies,
     Vectors,
+    fact_from_json,
 )
-from quaestor.accounting.membership.facts_codec import fact_from_json
 from quaestor.accounting.membership.result import AcrossComposition, WorstMemberships
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases import (

@@ -24,7 +24,6 @@ from quaestor import (
     parse_release,
 )
 from quaestor.accounting import filters
-from quaestor.accounting.filters.moments import log_moment_of
 from tests.laws.float_ends import Known, true_delta
 from tests.oracles import outcomes as few
 from tests.oracles import shifts
@@ -46,7 +45,7 @@ def asked(case: Case) -> Bounds:
     if case["question"] == "false_negative":
         return compose(*releases).tradeoff().false_negative_bounds(false_positive=at)
     (release,) = releases
-    cost = log_moment_of(release, at)
+    cost = release.log_moment(at)
     return Bounds(lower=0.0, upper=math.inf if cost is None else at_most(cost))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import mpmath
 import pytest
@@ -12,13 +12,18 @@ from mpmath import mpf
 
 from quaestor import (
     ApproxDP,
+    BoundedRange,
     Bounds,
+    DensityPair,
     DiscreteGaussian,
+    ExponentialMechanism,
     Gaussian,
     GaussianDP,
     Geometric,
+    GraphSketch,
     InconsistentAnswers,
     Laplace,
+    MatrixSketch,
     PoissonSampled,
     ProbabilityVectors,
     PureDP,
@@ -31,7 +36,7 @@ from quaestor import (
 from quaestor.accounting.compose import Composition
 from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.numerics.gaussian_tails import gaussian_tail, lattice_tail
-from quaestor.accounting.one_release import one_release
+from quaestor.accounting.releases import RELEASES
 from quaestor.accounting.second_opinion import Corroborated, SecondOpinion
 from tests.oracles import pairs
 
@@ -48,11 +53,53 @@ def logarithmic(rng: random.Random, low: float, high: float) -> float:
 
 
 def assert_inside(release: Release, epsilon: float, truth: mpf, *, width: float = 1e-7) -> None:
-    known = one_release(release)
+    known = release.opinion()
     assert known is not None
     low, high = known.curve(epsilon)
     assert mpf(low) <= truth <= mpf(high), (release, epsilon, low, high, truth)
     assert high - low <= width, (release, epsilon, low, high)
+
+
+def test_no_release_asks_its_laws_for_a_second_opinion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What answers are held against must not come from what they are computed with."""
+
+    def refused(_: Release) -> NoReturn:
+        raise AssertionError("a law was asked")
+
+    scale = 1.2345  # of releases that no other test has asked
+    inner: list[Release] = [
+        PureDP(epsilon=scale),
+        ApproxDP(epsilon=scale, delta=0.1),
+        Gaussian(sigma=scale),
+        Laplace(scale=scale),
+        Geometric(scale=scale),
+        DiscreteGaussian(sigma=scale),
+    ]
+    plain: list[Release] = [
+        RandomizedResponse(epsilon=scale),
+        Staircase(epsilon=scale),
+        GaussianDP(mu=scale),
+        ZeroConcentratedDP(rho=scale),
+        BoundedRange(epsilon=scale),
+        ExponentialMechanism(epsilon=scale),
+        GraphSketch(rows=3, weight=scale),
+        MatrixSketch(rows=3, weight=scale),
+        ProbabilityVectors(p=(0.3, 0.7), q=(0.6, 0.4)),
+        DensityPair(p=(0.3, 0.7), q=(0.7, 0.3), low=(-1.2, 0.8), high=(-0.8, 1.2)),
+    ]
+    sampled = (PoissonSampled(release=each, rate=0.123) for each in inner)
+    fixed = (SampledWithoutReplacement(release=each, sample=3, population=7) for each in inner)
+    releases = (*inner, *plain, *sampled, *fixed)
+    assert {type(release).__name__ for release in releases} | {"Repeated"} == set(RELEASES)
+    for name in ("losses", "least_losses", "poisson_sampled_losses"):
+        for kind in {type(release) for release in releases}:
+            monkeypatch.setattr(kind, name, refused)
+    for release in releases:
+        release.loss_ends()
+        opinion = release.opinion()
+        if opinion is not None:
+            opinion.curve(0.5)
+            assert opinion.test is None or opinion.test(0.5).least <= 1.0
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -109,7 +156,7 @@ def test_closed_forms_of_staircase_noise_contain_its_integral(
     masses = pairs.staircase(epsilon, gamma)
     for at in EPSILONS:
         truth = pairs.curve_of(masses, at)
-        low, high = one_release(Staircase(epsilon=epsilon, gamma=gamma)).curve(at)  # type: ignore[union-attr]
+        low, high = Staircase(epsilon=epsilon, gamma=gamma).opinion().curve(at)
         assert mpf(low) - mpf(10) ** -45 <= truth <= mpf(high) + mpf(10) ** -45  # the last steps
 
 
@@ -136,7 +183,7 @@ def test_closed_forms_of_continuous_noise_contain_their_integral(seed: int) -> N
 
 @pytest.mark.parametrize("mu", [5e-324, 1e-320, 1e-200, 1e-162, 1e-30, 1e-5])
 def test_gaussians_of_the_smallest_mu_are_seen(mu: float) -> None:
-    low, high = one_release(GaussianDP(mu=mu)).curve(0.0)  # type: ignore[union-attr]
+    low, high = GaussianDP(mu=mu).opinion().curve(0.0)
     truth = mpmath.erf(mpf(mu) / (2 * mpmath.sqrt(2)))
     assert mpf(low) <= truth <= mpf(high)
     assert low > 0.0 or mu < 1e-321

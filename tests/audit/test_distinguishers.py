@@ -18,8 +18,8 @@ from quaestor.audit import (
     Threshold,
     Transcripts,
 )
+from quaestor.audit.classifiers import grown_tree, logistic
 from quaestor.audit.features import learned_features
-from quaestor.audit.learned import grown_tree, logistic
 
 SIZE = 8000
 

@@ -6,7 +6,11 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
-__all__ = ["Outcome", "Run", "run_process", "strict_json"]
+import pytest
+
+from quaestor.cli.app import main
+
+__all__ = ["Outcome", "Run", "run_here", "run_process", "strict_json"]
 
 _WITHIN_LIMITS = """\
 import resource, sys
@@ -56,6 +60,23 @@ def strict_json(text: str) -> Any:
         raise AssertionError(message)
 
     return json.loads(text, parse_constant=refuse)
+
+
+def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command in this process; a traceback in a shell is an exception here."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["quaestor", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        printed = capsys.readouterr()
+        assert isinstance(left.value.code, int)
+        return Outcome(left.value.code, printed.out, printed.err)
+
+    return run
 
 
 def run_process(*arguments: str, cpu_seconds: int = 60) -> Outcome:

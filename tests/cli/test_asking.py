@@ -202,7 +202,7 @@ def on_a_terminal(code: str) -> str:
 
 _WAITING = """
 import threading
-from quaestor.cli import waiting
+from quaestor.cli.drawing import progress as waiting
 assert waiting._PATIENCE == 0.5
 waiting._PATIENCE = {patience}
 with waiting.waiting() as tell:

@@ -258,9 +258,11 @@ def test_explain_shows_the_family_of_bounded_range(quaestor: Run) -> None:
     rows = quaestor("explain", "-d", "1e-6", "--json", "BoundedRange(epsilon=0.1) * 20").json[
         "rows"
     ]
-    assert [row["theorem"] for row in rows] == [theorem.name for theorem in THEOREMS]
+    listed = [theorem.name for theorem in THEOREMS]
+    assert [row["theorem"] for row in rows] == [*listed, "bounded range"]
     found = {row["theorem"]: row for row in rows}
-    assert found["range, adaptive optimum"]["best"]
+    best = found["bounded range"]
+    assert (best["best"], best["note"]) == (True, "here: range, adaptive optimum")
     fixed = found["range, fixed in advance"]
     assert fixed["epsilon"]["upper"] < found["range, adaptive optimum"]["epsilon"]["lower"]
     assert "every query is fixed before the first answer" in fixed["note"]
@@ -268,7 +270,8 @@ def test_explain_shows_the_family_of_bounded_range(quaestor: Run) -> None:
         "explain", "-d", "1e-6", "--json", "--non-adaptive", "BoundedRange(epsilon=0.1) * 20"
     ).json["rows"]
     best = next(row for row in rows if row["best"])
-    assert (best["theorem"], best["note"]) == ("range, fixed in advance", "")
+    assert best["theorem"] == "bounded range, fixed in advance"
+    assert best["note"] == "here: range, fixed in advance"
 
 
 def test_a_count_of_selections_says_what_black_boxes_would_afford(quaestor: Run) -> None:

@@ -21,7 +21,7 @@ import typer
 from quaestor import PureDP
 from quaestor.cli.commands.account import account
 from quaestor.cli.commands.ledger import ledger
-from quaestor.cli.drawing.account_bars import bar
+from quaestor.cli.drawing.numbers import bar, bar_and_percent
 from quaestor.ledger import Ledger
 from tests.cli.running import strict_json
 
@@ -152,7 +152,7 @@ def test_quotas_are_kept_apart_and_the_star_is_for_others(quaestor: Run) -> None
     assert set(used) == {None, "ada", "bob"}
     people = quaestor("account", "show", "trial").out
     assert "everybody" in people
-    assert "100 %" in people
+    assert "  0 %" in people
 
 
 def test_a_plan_file_brings_datasets_and_facts(quaestor: Run, folder: Path) -> None:
@@ -305,25 +305,28 @@ def test_a_closed_account_takes_nothing_and_can_be_read(trial: Run) -> None:
 # Showing.
 
 
-def test_the_bar_burns_down_and_is_full_only_where_nothing_is_left() -> None:
-    assert bar(Fraction(0)) == "░" * 20 + "   0 %"
-    assert bar(Fraction(1, 2)) == "█" * 10 + "░" * 10 + "  50 %"
-    assert bar(Fraction(1, 1000)) == "█" + "░" * 19 + "   1 %"
-    assert bar(Fraction(9999, 10_000)) == "█" * 19 + "░" + "  99 %"
-    assert bar(Fraction(1), cells=8) == "█" * 8 + " 100 %"
-    assert bar(Fraction(3, 2), cells=8) == "█" * 8 + " 100 %"  # a rounding error draws no more
+def test_the_bar_burns_down_and_is_empty_only_where_nothing_is_left() -> None:
+    assert bar(1.0) == "█" * 20
+    assert bar(0.0, cells=8) == "░" * 8
+    assert bar_and_percent(1.0) == "█" * 20 + " 100 %"
+    assert bar_and_percent(Fraction(9, 10)) == "█" * 18 + "░" * 2 + "  90 %"
+    assert bar_and_percent(0.5) == "█" * 10 + "░" * 10 + "  50 %"
+    assert bar_and_percent(0.999) == "█" * 19 + "░" + "  99 %"
+    assert bar_and_percent(0.0001) == "█" + "░" * 19 + "   1 %"
+    assert bar_and_percent(0.0, cells=8) == "░" * 8 + "   0 %"
+    assert bar_and_percent(-0.5, cells=8) == "░" * 8 + "   0 %"  # a rounding error draws no less
 
 
 def test_the_burn_down_follows_the_charges(trial: Run) -> None:
     fresh = trial("account", "show", "trial").out
-    assert "░" * 20 + "   0 %" in fresh
+    assert "█" * 20 + " 100 %" in fresh
     assert "entries: 0 released, 0 reserved, 0 void" in fresh
     trial("account", "charge", "trial", f"{QUARTER} * 3")
     shown = trial("account", "show", "trial").out
-    assert "█" * 15 + "░" * 5 + "  75 %" in shown
+    assert "█" * 5 + "░" * 15 + "  25 %" in shown
     assert f"still fits: 1 more of {QUARTER}" in shown
     assert "odometer: at most 0.75 was lost so far" in shown
-    assert "█" * 6 + "░" * 2 + "  75 %" in trial("account", "list").out
+    assert "█" * 2 + "░" * 6 + "  25 %" in trial("account", "list").out
 
 
 def test_programs_get_everything_about_an_account(trial: Run) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from quaestor import PureDP
-from quaestor.cli.commands.operations import _ago
+from quaestor.cli.commands.ledger_operations import _ago
 from quaestor.ledger import Ledger
 
 if TYPE_CHECKING:

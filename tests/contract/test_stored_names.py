@@ -15,8 +15,7 @@ import pytest
 
 from quaestor.accounting.filters import FILTERS, filter_from_dict
 from quaestor.accounting.membership import NEIGHBOURS
-from quaestor.accounting.membership.facts import FACTS
-from quaestor.accounting.membership.facts_codec import fact_from_json
+from quaestor.accounting.membership.facts import FACTS, fact_from_json
 from quaestor.accounting.releases import RELEASES
 from quaestor.accounting.releases.codec import release_from_json
 from quaestor.curator.aggregates import AGGREGATES

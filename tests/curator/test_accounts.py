@@ -10,7 +10,6 @@ from quaestor.accounting.releases import Geometric, Laplace
 from quaestor.curator import Curator
 from quaestor.curator.accounts import definition_of, open_from_catalog
 from quaestor.curator.catalog.catalog_file import catalog_from_toml, read_catalog
-from quaestor.curator.standing import standings
 from quaestor.errors import AccountExists, InvalidParameter, NotPlanned, UnknownAccount
 from quaestor.ledger import Dashboard, Open, Planned
 from tests.curator.hospital import write_hospital
@@ -107,7 +106,7 @@ def test_a_dashboard_answers_what_it_declares_at_its_price_and_nothing_else(
         for sql, epsilon in ((COUNT, 0.2), (BY_WARD, 0.1)):
             with pytest.raises(NotPlanned):
                 curator.ask(sql, epsilon=epsilon)
-        (standing,) = standings(account, dataset="visits")
+        standing = account.standing_on("visits")
         assert standing.left == 0.0
 
 
@@ -118,10 +117,10 @@ def test_with_quotas_each_analyst_pays_for_an_answer(tmp_path: Path) -> None:
         bob = curator.ask(COUNT, epsilon=0.1, analyst="bob")
         assert (ann.receipt, bob.receipt) == (1, 1)  # each counts the own charges
         assert curator.ask(COUNT, epsilon=0.1, analyst="ann").to_json() == ann.to_json()
-        (quota,) = standings(account, dataset="visits", analyst="ann")
+        quota = account.standing_on("visits", analyst="ann")
         assert quota.holder == "ann's quota"
         assert quota.left == pytest.approx(0.6, abs=0.001)
-        (whole,) = standings(account, dataset="visits")  # the owner looks
+        whole = account.standing_on("visits")  # the owner looks
         assert whole.holder == "account research"
         assert whole.left == pytest.approx(0.8, abs=0.001)
         with pytest.raises(InvalidParameter, match="analyst"):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.curator import Curator
-from quaestor.curator.standing import standings
 from quaestor.errors import BudgetExceeded, InvalidParameter
 from tests.curator.hospital import write_hospital
 
@@ -46,7 +45,7 @@ def refusal(curator: Curator, sql: str, **asked: Any) -> dict[str, Any]:
 def seen(curator: Curator, analyst: str) -> list[Any]:
     """Everything that an analyst is told at no cost."""
     account = curator.account("research")
-    found: list[Any] = [standings(account, dataset="visits", analyst=analyst)]
+    found: list[Any] = [account.standing_on("visits", analyst=analyst)]
     for sql in (COUNT, BY_WARD):
         found += [curator.preview(sql, **way, analyst=analyst).to_dict() for way in PRICES]
     found += [refusal(curator, sql, epsilon=5.0, analyst=analyst) for sql in (COUNT, BY_WARD)]

@@ -22,7 +22,6 @@ from quaestor import (
     QuaestorError,
     compose,
 )
-from quaestor.accounting.filters.moments import log_moment_of
 from tests.laws.float_ends import ratio_of, true_delta
 from tests.oracles import outcomes as few
 from tests.oracles import shifts
@@ -82,7 +81,7 @@ def moment_fault(known: Known, order: float) -> str:
     """A log-moment is never below the truth in either direction."""
     truth = true_log_moment(known, order)
     try:
-        cost = log_moment_of(known.release, order)
+        cost = known.release.log_moment(order)
     except QuaestorError as error:
         return f"log-moment of {known.release} of order {order!r}: refused, {error!r}"
     if not truth.is_finite():

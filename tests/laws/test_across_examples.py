@@ -25,7 +25,7 @@ from quaestor import (
     compose,
     compose_across,
 )
-from quaestor.accounting.membership.replacement import TwoChanges, with_record_replaced
+from quaestor.accounting.releases.two_changes import TwoChanges
 from tests.oracles.composition import homogeneous_delta
 from tests.oracles.membership import hockey_stick, twice_changed
 
@@ -227,8 +227,10 @@ def test_two_changes_of_a_black_box_are_its_detections_twice(epsilon: float, del
 
 
 def test_known_noise_is_moved_twice_as_far() -> None:
-    assert with_record_replaced(Gaussian(sigma=3.0) * 4) == Gaussian(sigma=3.0, sensitivity=2.0) * 4
-    assert with_record_replaced(Laplace(scale=3.0)) == Laplace(scale=3.0, sensitivity=2.0)
+    assert (Gaussian(sigma=3.0) * 4).with_record_replaced() == Gaussian(
+        sigma=3.0, sensitivity=2.0
+    ) * 4
+    assert Laplace(scale=3.0).with_record_replaced() == Laplace(scale=3.0, sensitivity=2.0)
     sampled: dict[str, list[Release]] = {
         "a": [PoissonSampled(release=Gaussian(sigma=1.0), rate=0.1)]
     }

@@ -33,15 +33,14 @@ from quaestor import (
 )
 from quaestor.accounting.curves.worst_of import Maximum
 from quaestor.accounting.membership.comparison import Databases
-from quaestor.accounting.membership.components import by_parts
 from quaestor.accounting.membership.envelope import envelope
-from quaestor.accounting.membership.every_comparison import every_membership
 from quaestor.accounting.membership.facts import All, Fact
 from quaestor.accounting.membership.greedy import by_numbers, most_revealing_first
 from quaestor.accounting.membership.nested_limits import Forest
 from quaestor.accounting.membership.release_order import kind_of, kind_outdoes, outdoes, ranked
 from quaestor.accounting.membership.rules import resolve
-from quaestor.accounting.membership.worst_case import Found, Question
+from quaestor.accounting.membership.search import by_parts, every_membership
+from quaestor.accounting.membership.worst_case import MembershipQuestion, WorstComparisons
 from quaestor.accounting.releases import ApproxDP
 from tests.laws.memberships import named, random_case
 from tests.oracles.membership import hockey_stick
@@ -52,14 +51,14 @@ if TYPE_CHECKING:
 NEIGHBOURS = ("add_remove", "replace", "replace_record")
 
 
-def asked(databases: dict[str, list[Release]], fact: Fact, neighbours: str) -> Question:
+def asked(databases: dict[str, list[Release]], fact: Fact, neighbours: str) -> MembershipQuestion:
     """The question that ``compose_across`` would ask."""
     sorted_out = Databases.of(databases)
     rules = resolve(fact, sorted_out.names)
-    return Question(databases=sorted_out, rules=rules, neighbours=neighbours)
+    return MembershipQuestion(databases=sorted_out, rules=rules, neighbours=neighbours)
 
 
-def curve(question: Question, found: Found) -> Maximum:
+def curve(question: MembershipQuestion, found: WorstComparisons) -> Maximum:
     """The answer of one way alone."""
     profile = question.databases.profile
     assert found.upper is not None
@@ -115,7 +114,7 @@ def test_every_way_is_exact_somewhere() -> None:
 # Nested limits.
 
 
-def nested_limits(rng: random.Random) -> tuple[Question, list[float]]:
+def nested_limits(rng: random.Random) -> tuple[MembershipQuestion, list[float]]:
     """Databases of different value under limits that are nested and can be met."""
     while True:
         count = rng.randint(2, 9)

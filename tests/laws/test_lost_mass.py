@@ -24,7 +24,6 @@ from quaestor import (
     largest_count,
 )
 from quaestor.accounting.filters import Meter, basic_filter, default_filter, remaining_count
-from quaestor.accounting.filters.moments import log_moment_of
 from tests.oracles import pairs
 
 TOLD: list[tuple[Release, float]] = [
@@ -88,6 +87,6 @@ def test_calibration_finds_noise_as_large_as_the_sensitivity() -> None:
 def test_moments_are_at_least_those_of_one_test(
     release: Release, rate: float, order: float
 ) -> None:
-    cost = log_moment_of(release, order)
+    cost = release.log_moment(order)
     if cost is not None:  # "the other half of the range was reached": once in at most e^-30 without
         assert float(cost) >= (1 + order) * math.log(rate) + 30 * order

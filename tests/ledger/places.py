@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from quaestor.accounting.filters.basic import basic_filter
+from quaestor.accounting.filters.base import basic_filter
 from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
 from quaestor.ledger import AccountDefinition, Open, Share
 

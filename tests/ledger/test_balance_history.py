@@ -12,8 +12,8 @@ from quaestor.accounting.membership.facts import AtMost
 from quaestor.accounting.releases import ApproxDP, Gaussian, Laplace, PureDP
 from quaestor.errors import UnknownAnalyst
 from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Planned, thinned
-from quaestor.ledger.request import Request
-from quaestor.ledger.totals.amounts import above
+from quaestor.ledger.amounts import above
+from quaestor.ledger.price import Request
 from tests.ledger.places import definition, share
 from tests.oracles.odometer import slow_odometer
 

@@ -20,8 +20,8 @@ from quaestor.accounting.filters import (
 from quaestor.accounting.releases import ApproxDP, Gaussian, PureDP
 from quaestor.errors import BudgetExceeded, InvalidParameter
 from quaestor.ledger import Dashboard, Ledger, Open, Planned, Share
-from quaestor.ledger.account_arithmetic import Book
-from quaestor.ledger.request import Request
+from quaestor.ledger.account_limits import AccountLimits
+from quaestor.ledger.price import Request
 from quaestor.ledger.theory import cost, realised_cost
 from tests.ledger.places import definition
 
@@ -237,7 +237,7 @@ def test_a_plan_that_took_a_realised_list_takes_nothing_more_on_any_dataset() ->
     """As earlier versions let it happen: straight to the arithmetic, for no door lets it in now."""
     tenth = PureDP(epsilon=0.1)
     plan = Planned(releases={"a": (tenth,), "b": (tenth,)})
-    book = Book(definition(datasets=("a", "b"), policy=plan))
+    book = AccountLimits(definition(datasets=("a", "b"), policy=plan))
     history = Request(releases=(tenth,), dataset="a", realised=True)
     balances = book.totals([(history, 1)])
     assert "no plan is known to have been fixed before it" in str(book.overdrawn(balances))

@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quaestor.accounting.filters.base import Filter
-from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter, basic_filter
-from quaestor.accounting.filters.kinds import FILTERS
-from quaestor.accounting.filters.meter import Meter
+from quaestor.accounting.filters import FILTERS
+from quaestor.accounting.filters.base import DeltaMeter, EpsilonMeter, Filter, Meter, basic_filter
 from quaestor.accounting.releases import Gaussian, PureDP, Release
 from quaestor.errors import BudgetExceeded, InvalidParameter
 from quaestor.ledger import Open
-from quaestor.ledger.totals.amounts import above, below, totals_from_text, totals_to_text
+from quaestor.ledger.amounts import above, below, totals_from_text, totals_to_text
 from tests.ledger.places import definition
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from quaestor.accounting.releases import (
 from quaestor.accounting.releases.codec import release_from_json
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Planned, planned_epsilon
-from quaestor.ledger.plan_check import check_new
 from tests.contract.test_stored_names import IN_RELEASES
 
 if TYPE_CHECKING:
@@ -45,6 +44,10 @@ FACTS: dict[str, tuple[Fact | None, Callable[[Vector], bool]]] = {
     "a implies b": (Implies("a", "b"), lambda b: not b[0] or bool(b[1])),
     "listed": (Vectors([["a"], ["b"], []]), lambda b: sum(b[:2]) <= 1 and not any(b[2:])),
 }
+
+
+def check_new(definition: AccountDefinition) -> None:
+    definition.policy.check_new(definition)
 
 
 def laws_of(release: Release) -> tuple[Law, Law]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaestor.accounting.filters.many_moments import log_moments_of
-from quaestor.accounting.filters.moments import log_moment_of
+from quaestor.accounting.filters import MomentMeter
 from quaestor.accounting.membership.facts import AtMost, Exclusive, Fact
 from quaestor.accounting.releases import (
     ApproxDP,
@@ -26,8 +26,8 @@ from quaestor.accounting.releases import (
     ZeroConcentratedDP,
 )
 from quaestor.ledger import AccountDefinition, Ledger
-from quaestor.ledger.odometer import KnownCosts, read_odometer
-from quaestor.ledger.request import Request
+from quaestor.ledger.price import Request
+from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
 from tests.ledger.places import definition
 from tests.oracles.odometer import slow_odometer
 
@@ -97,7 +97,9 @@ def _replaceable(request: Request) -> bool:
     order=st.floats(-6.0, 5.0).map(lambda power: 10.0**power),
 )
 def test_many_moments_at_once_are_those_of_each(releases: Sequence[Release], order: float) -> None:
-    assert log_moments_of(releases, order) == [log_moment_of(each, order) for each in releases]
+    assert MomentMeter(order=order, limit=Fraction(1)).costs_of(releases) == [
+        each.log_moment(order) for each in releases
+    ]
 
 
 def readings(ledger: Ledger, account: Account) -> list[float]:

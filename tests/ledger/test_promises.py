@@ -19,7 +19,7 @@ from quaestor.accounting.membership.heaviest import untouched
 from quaestor.accounting.releases import BoundedRange, PureDP, SampledWithoutReplacement
 from quaestor.errors import InvalidParameter, NotPlanned, TargetOutOfReach
 from quaestor.ledger import Dashboard, Ledger, Open, Planned, query_digest
-from quaestor.ledger.policies.kinds import policy_from_dict
+from quaestor.ledger.policies.base import policy_from_dict
 from tests.laws.memberships import random_case
 from tests.ledger.places import definition
 from tests.oracles.membership import allowed
@@ -231,7 +231,7 @@ def test_the_plan_of_an_account_that_was_just_opened_is_not_checked_again(
     def never(_: object) -> None:
         raise TargetOutOfReach("asked again")
 
-    monkeypatch.setattr("quaestor.ledger.account.plan_problem", never)
+    monkeypatch.setattr("quaestor.ledger.account_view.plan_problem", never)
     monkeypatch.setattr("quaestor.ledger.journal.verification.plan_problem", never)
     account = ledger.account("trial")
     account.reserve(PureDP(epsilon=0.1))

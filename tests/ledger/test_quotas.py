@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaestor.accounting.filters.basic import basic_filter
+from quaestor.accounting.filters.base import basic_filter
 from quaestor.accounting.membership.facts import AtMost
 from quaestor.accounting.releases import ApproxDP, Gaussian, Laplace, PureDP
 from quaestor.errors import BudgetExceeded, QuaestorError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
     from quaestor.ledger import Account
-    from quaestor.ledger.policies.kinds import Policy
+    from quaestor.ledger.policies.base import Policy
 
 SECRET = PureDP(epsilon=1.5)  # bob's answer: the truth with odds of e^1.5
 SIGNAL = PureDP(epsilon=2**-6)  # what bob charges besides, if the answer is yes

@@ -12,7 +12,7 @@ from quaestor.accounting.membership.facts import Exclusive
 from quaestor.accounting.releases import ApproxDP, PureDP
 from quaestor.errors import BudgetExceeded, LedgerCorrupted
 from quaestor.ledger import AccountDefinition, Ledger
-from quaestor.ledger.journal.events import event_hash
+from quaestor.ledger.journal.events import Event
 from tests.ledger.places import around, definition, share
 
 TABLES = {
@@ -216,7 +216,7 @@ def test_a_rewritten_history_is_found_by_a_head_that_was_noted(full: str) -> Non
         heads = {found.account: found.head for found in ledger.verify()}
     opened, reserved = [r for r in rows_of(full, "ledger_events") if r["account"] == "south"]
     reserved["purpose"] = "something nicer"
-    reserved["hash"] = event_hash(reserved)
+    reserved["hash"] = Event(**reserved).sealed().hash
     put(full, "ledger_events", reserved, purpose=reserved["purpose"], hash=reserved["hash"])
     put(full, "ledger_heads", {"account": "south"}, head=reserved["hash"])
     with Ledger(full) as ledger:

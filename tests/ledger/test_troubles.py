@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import resource
@@ -12,7 +11,7 @@ import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
@@ -27,7 +26,7 @@ from quaestor.errors import (
 )
 from quaestor.ledger import Ledger, clock
 from quaestor.ledger.journal.chain import Chain
-from quaestor.ledger.journal.events import COLUMNS, event_hash
+from quaestor.ledger.journal.events import COLUMNS, Event, event_from_text
 from quaestor.ledger.store import base
 from quaestor.ledger.store.driver_errors import SENTENCES, postgres_trouble
 from tests.ledger.places import around, definition, remaining_epsilon
@@ -330,13 +329,11 @@ def years_ahead(location: str) -> str:
     with around(location) as run:
         columns = ", ".join(COLUMNS)
         (row,) = run(f"SELECT {columns} FROM ledger_events ORDER BY seq DESC LIMIT 1")  # noqa: S608
-        event = dict(zip(COLUMNS, row, strict=True))
-        event["time"] = "2031-01-01T00:00:00.000000Z"
-        event["hash"] = event_hash(event)
-        changed = (event["time"], event["hash"])
-        run("UPDATE ledger_events SET time = ?, hash = ? WHERE seq = ?", *changed, event["seq"])
+        event = Event(*row)._replace(time="2031-01-01T00:00:00.000000Z").sealed()
+        changed = (event.time, event.hash)
+        run("UPDATE ledger_events SET time = ?, hash = ? WHERE seq = ?", *changed, event.seq)
         run("UPDATE ledger_heads SET time = ?, head = ?", *changed)
-    return str(event["time"])
+    return event.time
 
 
 def test_a_clock_that_went_wrong_is_accepted_with_a_reason_and_verifies(
@@ -345,7 +342,7 @@ def test_a_clock_that_went_wrong_is_accepted_with_a_reason_and_verifies(
     with Ledger(location) as ledger:
         ledger.open_account(definition()).reserve(SMALL)
     years_ahead(location)
-    monkeypatch.setattr("quaestor.ledger.store.seen_heads._HEADS", {})  # as in another process
+    monkeypatch.setattr("quaestor.ledger.store.base._HEADS", {})  # as in another process
     with Ledger(location) as ledger:
         account = ledger.account("trial")
         with pytest.raises(ClockWentBack, match="quaestor ledger clock"):
@@ -376,7 +373,7 @@ def test_only_an_event_that_accepts_it_may_go_back_in_time(location: str) -> Non
     time = years_ahead(location)
     chain = Chain("trial")
     with Ledger(location) as ledger:
-        events = [json.loads(line) for line in ledger.export(account="trial")]
+        events = [event_from_text(line) for line in ledger.export(account="trial")]
     for event in events:
         chain.add(event)
     for kind, detail, holds in (
@@ -384,14 +381,9 @@ def test_only_an_event_that_accepts_it_may_go_back_in_time(location: str) -> Non
         ("clock", "", False),
         ("closed", "the battery was empty", False),
     ):
-        later: dict[str, Any] = dict.fromkeys(
-            ("analyst", "dataset", "purpose", "query", "answer"), ""
-        )
-        later |= {"account": "trial", "seq": 3, "kind": kind, "entry": 0, "detail": detail}
-        later |= {"time": "2026-01-01T00:00:00.000000Z", "releases": "[]"}
-        later |= {"previous": chain.head}
-        later["hash"] = event_hash(later)
-        assert later["time"] < time
+        at = "2026-01-01T00:00:00.000000Z"
+        later = Event("trial", 3, kind, time=at, detail=detail, previous=chain.head).sealed()
+        assert later.time < time
         follower = Chain("trial")
         for before in events:
             follower.add(before)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.filters import Meter
     from quaestor.ledger import AccountDefinition
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Request
 
 __all__ = ["slow_odometer"]
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.expressions import parse_templates
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases import Release, Repeated
+from quaestor.accounting.releases import Release
 from quaestor.accounting.releases.base import LARGEST_COUNT, check_real
 from quaestor.errors import InvalidExpression, InvalidParameter, TargetOutOfReach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["calibrate", "calibrate_bounds", "largest_count"]
+__all__ = [
+    "Calibrated",
+    "calibrate",
+    "calibrate_bounds",
+    "calibrate_expressions",
+    "largest_count",
+]
 
 _FACTOR = 8.0
 _SMALLEST, _LARGEST = _FACTOR**-99, _FACTOR**99  # parameters are looked for between these
@@ -62,6 +69,43 @@ def calibrate_bounds(
     return Bounds(lower=max(min(fits, fails), 0.0), upper=max(fits, fails))
 
 
+class Calibrated(NamedTuple):
+    """The value of an unknown parameter that fits a target, and the releases with it.
+
+    ``bounds`` enclose the best value; ``rises`` says that the cost rises with it.
+    """
+
+    parameter: str
+    value: float
+    bounds: Bounds
+    rises: bool
+    releases: tuple[Release, ...]
+
+
+def calibrate_expressions(texts: Iterable[str], *, epsilon: float, delta: float) -> Calibrated:
+    """The same for releases as they are written, with a ``?`` for the one that is looked for.
+
+    >>> found = calibrate_expressions(["PureDP(epsilon=?) * 4"], epsilon=1.0, delta=0.0)
+    >>> found.parameter, found.rises, 0.25 in found.bounds
+    ('epsilon', True, True)
+    """
+    templates = [template for text in texts for template in parse_templates(text)]
+    unknown = [template.unknown for template in templates if template.unknown is not None]
+    if len(unknown) != 1:
+        raise InvalidParameter(
+            "releases", f"{len(unknown)} of them", 'such that exactly one holds a "?"'
+        )
+
+    def build(value: float) -> Composition:
+        return compose(*(template.build(value) for template in templates))
+
+    bounds = calibrate_bounds(build, epsilon=epsilon, delta=delta)
+    rises = build(bounds.upper).delta(epsilon=epsilon) > delta
+    value = bounds.lower if rises else bounds.upper
+    releases = tuple(template.build(value) for template in templates)
+    return Calibrated(unknown[0], value, bounds, rises, releases)
+
+
 def largest_count(
     release: Release, *, epsilon: float, delta: float, in_advance: bool = False
 ) -> int:
@@ -89,7 +133,7 @@ def largest_count(
             return spent.epsilon(delta=delta) <= epsilon
         return bounds.upper <= delta
 
-    most = LARGEST_COUNT // (release.count if isinstance(release, Repeated) else 1)
+    most = LARGEST_COUNT // release.counted()[1]
     good, bad = 0, 1
     while fits(bad):
         if bad == most:

@@ -5,20 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.explain import Explanation, explain
-from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
+from quaestor.accounting import theorems
+from quaestor.accounting.explain import CurveQuestion, Explanation, explain
+from quaestor.accounting.releases import ApproxDP, PureDP, Release
 from quaestor.accounting.releases.base import check_real
 from quaestor.accounting.second_opinion import (
     BlackBoxOpinion,
     Corroborated,
     SecondOpinion,
 )
-from quaestor.accounting.theorems import (
-    best_of_ranges,
-    exact_heterogeneous,
-    optimal_homogeneous,
-    privacy_loss,
-)
+from quaestor.accounting.theorems import OPTIMAL, OPTIMAL_HETEROGENEOUS, PRIVACY_LOSS
 from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.accounting.theorems.bounded_range import has_range
 from quaestor.accounting.theorems.gaussian import GaussianProfile, is_gaussian
@@ -101,20 +97,22 @@ class Composition:
         longer.__dict__["_losses"] = self._losses.then(releases)
         of_black_boxes = self._is_of_black_boxes and all(map(_is_black_box, releases))
         longer.__dict__["_is_of_black_boxes"] = of_black_boxes
-        if of_black_boxes and self._profile is self._losses:
-            longer.__dict__["_profile"] = longer._losses  # too many different ones for theorems
-        known = self.__dict__.get("_profile")
-        if isinstance(known, GaussianProfile) and all(map(is_gaussian, releases)):
-            longer.__dict__["_profile"] = known.then(releases)
-        if not isinstance(self._opinion, BlackBoxOpinion):
+        if of_black_boxes and not self._is_exact:  # too many different ones
+            longer.__dict__["_profile"] = longer._bracket()
+        gaussian = self.__dict__.get("_gaussian")
+        if gaussian is not None and all(map(is_gaussian, releases)):
+            longer.__dict__["_gaussian"] = gaussian.then(releases)
+        if not self._is_exact:
             longer.__dict__["_opinion"] = self._opinion.then(releases)
         return longer
 
     @cached_property
     def _opinion(self) -> SecondOpinion:
-        if self._is_of_black_boxes and self._profile is not self.__dict__.get("_losses"):
-            return BlackBoxOpinion(self._boxes)
-        return SecondOpinion.of(self.releases)
+        return BlackBoxOpinion(self._boxes) if self._is_exact else SecondOpinion.of(self.releases)
+
+    @property
+    def _is_exact(self) -> bool:
+        return self._is_of_black_boxes and self._profile.knows_its_end
 
     @cached_property
     def _is_of_black_boxes(self) -> bool:
@@ -130,18 +128,33 @@ class Composition:
 
     @cached_property
     def _losses(self) -> WorstDirection:
-        return privacy_loss(self.releases)
+        return PRIVACY_LOSS.names(theorems.privacy_loss(self.releases))
+
+    @cached_property
+    def _gaussian(self) -> GaussianProfile | None:
+        if not all(map(is_gaussian, self.releases)):
+            return None
+        return PRIVACY_LOSS.names(GaussianProfile(self.releases))
 
     @cached_property
     def _profile(self) -> Profile:
         if self._has_ranges:
-            return best_of_ranges(self.releases, losses=self._losses, in_advance=self.in_advance)
+            return self._best_of_ranges(self._losses)
         if not self._is_of_black_boxes:
-            gaussian = all(map(is_gaussian, self.releases))
-            return GaussianProfile(self.releases) if gaussian else self._losses
+            return self._gaussian or self._losses
         if len(self._boxes.responses) <= 1:
-            return optimal_homogeneous(self.releases)
-        return exact_heterogeneous(self._boxes) or self._losses
+            return OPTIMAL.of(self.releases)
+        exact = theorems.exact_heterogeneous(self._boxes)
+        return self._bracket() if exact is None else OPTIMAL_HETEROGENEOUS.names(exact)
+
+    def _bracket(self) -> Profile:
+        """Different black boxes of which the optimum is not within reach."""
+        return self._losses.as_proof_of(OPTIMAL_HETEROGENEOUS)
+
+    def _best_of_ranges(self, losses: WorstDirection, *, width: float = 1e-3) -> Profile:
+        return theorems.best_of_ranges(
+            self.releases, losses=losses, in_advance=self.in_advance, width=width
+        )
 
     def epsilon(self, *, delta: float) -> float:
         """The smallest epsilon known to be true at ``delta``: a sound upper bound.
@@ -176,11 +189,8 @@ class Composition:
             return self._profile
         narrow = check_real("width", width, low=_LEAST_WIDTH, high=1.0)
         if self._has_ranges:
-            losses = self._losses.within(narrow)
-            return best_of_ranges(
-                self.releases, losses=losses, in_advance=self.in_advance, width=min(narrow, 0.5)
-            )
-        return self._losses.within(narrow) if self._profile is self._losses else self._profile
+            return self._best_of_ranges(self._losses.within(narrow), width=min(narrow, 0.5))
+        return self._profile.within(narrow)
 
     def tradeoff(self) -> Tradeoff:
         """The privacy region: what any attacker's test can reach."""
@@ -200,45 +210,30 @@ class Composition:
             given = "both" if delta is not None else "neither"
             raise InvalidParameter("explain", given, "given either delta or epsilon")
         if delta is not None:
-            target = _checked_delta(delta)
-            return explain(
-                self.releases,
-                black_boxes=self._as_black_boxes(target),
-                quantity="epsilon",
-                given="delta",
-                value=target,
-                best=None if self._has_ranges else self.theorem,
-                in_advance=self.in_advance,
-                ask=lambda profile: profile.epsilon_bounds(delta=target),
-            )
-        at = _checked_epsilon(epsilon)
+            ask = CurveQuestion(quantity="epsilon", value=_checked_delta(delta))
+        else:
+            ask = CurveQuestion(quantity="delta", value=_checked_epsilon(epsilon))
+        answer = ask(self._within(None))
         return explain(
+            ask,
             self.releases,
-            black_boxes=self._as_black_boxes(self.delta(epsilon=at)),
-            quantity="delta",
-            given="epsilon",
-            value=at,
-            best=None if self._has_ranges else self.theorem,
+            black_boxes=self._as_black_boxes(answer.upper if delta is None else ask.value),
+            chosen=self._profile,
+            answer=answer,
             in_advance=self.in_advance,
-            ask=lambda profile: profile.delta_bounds(epsilon=at),
         )
 
     def _as_black_boxes(self, delta: float) -> tuple[Release, ...]:
         if self._is_of_black_boxes:
             return self.releases
-        count = sum(r.count if isinstance(r, Repeated) else 1 for r in self.releases)
+        count = sum(release.counted()[1] for release in self.releases)
         share = max(delta / (2 * count), 1e-300)
         return tuple(_black_box(release, share) for release in self.releases)
 
     @property
     def theorem(self) -> str:
-        """The theorem behind the numbers, as ``explain`` names it."""
-        if self._has_ranges:
-            return "bounded range, fixed in advance" if self.in_advance else "bounded range"
-        if not self._is_of_black_boxes:
-            return "privacy loss"
-        homogeneous = len(self._boxes.responses) <= 1
-        return "optimal" if homogeneous else "optimal, heterogeneous"
+        """The theorem behind the numbers: the row that ``explain`` marks."""
+        return self._profile.theorem.name
 
 
 def _check(releases: Iterable[object]) -> None:
@@ -247,27 +242,21 @@ def _check(releases: Iterable[object]) -> None:
             raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
 
 
-def _single(release: Release) -> Release:
-    return release.release if isinstance(release, Repeated) else release
-
-
 def _is_black_box(release: Release) -> bool:
-    return isinstance(_single(release), PureDP | ApproxDP)
+    return release.counted()[0].black_box is not None
 
 
 def _black_box(release: Release, delta: float) -> Release:
     """What is left of a release when only its epsilon at one delta is kept."""
-    single = _single(release)
-    if _is_black_box(release):
+    single, count = release.counted()
+    if single.black_box is not None:
         return release
-    if has_range(release):
-        box: Release = PureDP(epsilon=single.range_epsilon)  # type: ignore[attr-defined]
-        return box * release.count if isinstance(release, Repeated) else box
-    epsilon = privacy_loss([single]).epsilon_bounds(delta=delta).upper
+    if single.range_epsilon is not None:
+        return PureDP(epsilon=single.range_epsilon) * count
+    epsilon = theorems.privacy_loss([single]).epsilon_bounds(delta=delta).upper
     if epsilon > 1e6:
         epsilon, delta = 0.0, 1.0
-    box = ApproxDP(epsilon=epsilon, delta=delta)
-    return box * release.count if isinstance(release, Repeated) else box
+    return ApproxDP(epsilon=epsilon, delta=delta) * count
 
 
 def _checked_delta(delta: object) -> float:

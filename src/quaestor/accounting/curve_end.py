@@ -5,7 +5,8 @@ probability that some release tells everything, :math:`1-\prod(1-\delta_i)`, and
 needed. Sums are exact: a float is the binary number that it is, so that three times 1 is 3 and
 three times 0.1 is a little more than the float 0.3.
 
-Written from the parameters of the releases alone; nothing here asks their laws.
+Added up from what the releases say of their own ends, which is written from their parameters alone;
+nothing here asks their laws.
 """
 
 from __future__ import annotations
@@ -26,173 +27,26 @@ from quaestor.accounting.numerics.balls import (
     working_precision,
 )
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases import (
-    ApproxDP,
-    BoundedRange,
-    DiscreteGaussian,
-    ExponentialMechanism,
-    Gaussian,
-    GaussianDP,
-    Geometric,
-    GraphSketch,
-    Laplace,
-    MatrixSketch,
-    PoissonSampled,
-    ProbabilityVectors,
-    PureDP,
-    RandomizedResponse,
-    Repeated,
-    SampledWithoutReplacement,
-    Staircase,
-    ZeroConcentratedDP,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from quaestor.accounting.releases import Release
+    from quaestor.accounting.releases.loss_ends import Ends, LossEnd
 
-__all__ = ["CurveEnd", "End", "end_of"]
+__all__ = ["CurveEnd"]
 
 _CACHED = 4096
 _CLOSE = 1e-12  # relative: nearer than this to the sum of floats, exact sums decide
 _FURTHEST = 1.7976931348623157e308  # the largest float
 _FEW = 64  # different releases of which exact sums are formed
 _NOTHING = Fraction(0)
-_NOT_SAMPLED = BoundedRange | ExponentialMechanism | ZeroConcentratedDP
-_OF_FEW_LOSSES = PureDP | ApproxDP | RandomizedResponse | Staircase | Geometric | DiscreteGaussian
-
-
-class End(NamedTuple):
-    """The end of one release's curve in one direction; intervals, as some ends are irrational.
-
-    ``largest`` is the largest finite loss (None if there is no bound); ``told`` the probability of
-    an infinite one.
-    """
-
-    largest: tuple[Fraction, Fraction] | None
-    told: tuple[Fraction, Fraction] = (_NOTHING, _NOTHING)
-
-
-def _exactly(value: float | Fraction) -> tuple[Fraction, Fraction]:
-    exact = Fraction(value)
-    return exact, exact
-
-
-_NO_LOSS = End(_exactly(0))
-_NO_BOUND = End(None)
-
-
-@lru_cache(maxsize=_CACHED)
-def end_of(  # noqa: C901, PLR0911  # a case for each kind
-    release: Release,
-) -> tuple[End, ...] | None:
-    """One end, or one for removing and one for adding a person; None where it is not known.
-
-    >>> from quaestor.accounting.releases import Laplace
-    >>> end_of(Laplace(scale=4.0))[0].largest[1]
-    Fraction(1, 4)
-    """
-    match release:
-        case PureDP() | Staircase() | RandomizedResponse():
-            return (End(_exactly(release.epsilon)),)
-        case ApproxDP():
-            return (End(_exactly(release.epsilon), _exactly(release.delta)),)
-        case BoundedRange() | ExponentialMechanism():  # as near to it as one likes
-            return (End(_exactly(release.range_epsilon)),)
-        case Laplace() | Geometric():
-            return (End(_exactly(Fraction(release.sensitivity) / Fraction(release.scale))),)
-        case Gaussian() | DiscreteGaussian() | MatrixSketch():
-            return (_NO_BOUND,)
-        case GaussianDP():
-            return (_NO_BOUND if release.mu else _NO_LOSS,)
-        case ZeroConcentratedDP():
-            return (_NO_BOUND if release.rho else _NO_LOSS,)
-        case GraphSketch():  # the narrower Gaussian tells most where both are densest
-            excess = 2 * Fraction(release.sensitivity) / Fraction(release.weight)
-            return _NO_BOUND, End(_logarithm(1 + excess, times=Fraction(release.rows, 2)))
-        case PoissonSampled(release=inner, rate=rate) if not isinstance(inner, _NOT_SAMPLED):
-            return _poisson_sampled(end_of(inner), Fraction(rate))
-        case SampledWithoutReplacement(release=inner) if isinstance(inner, _OF_FEW_LOSSES):
-            return _replaced(end_of(inner), Fraction(release.sample, release.population))
-        case ProbabilityVectors():
-            return _of_vectors(release.p, release.q), _of_vectors(release.q, release.p)
-        case _:
-            return None
-
-
-def _logarithm(value: Fraction, *, times: Fraction = Fraction(1)) -> tuple[Fraction, Fraction]:
-    with working_precision(128):
-        bounds = outward(rational(times) * rational(value).log())
-    return Fraction(bounds.lower), Fraction(bounds.upper)
-
-
-def _of_sampled(loss: tuple[Fraction, Fraction], rate: Fraction) -> tuple[Fraction, Fraction]:
-    """The loss ``log(1 + rate (e^loss - 1))``."""
-
-    def at(exact: Fraction) -> Bounds:
-        with working_precision(256):
-            if exact > 1:  # e^loss may be beyond every float
-                kept = rational(1 - rate) * rational(-exact).exp() + rational(rate)
-                return outward(rational(exact) + kept.log())
-            return outward((rational(rate) * rational(exact).expm1()).log1p())
-
-    return Fraction(at(loss[0]).lower), Fraction(at(loss[1]).upper)
-
-
-def _scaled(told: tuple[Fraction, Fraction], rate: Fraction) -> tuple[Fraction, Fraction]:
-    return told[0] * rate, told[1] * rate
-
-
-def _poisson_sampled(whole: tuple[End, ...] | None, rate: Fraction) -> tuple[End, ...] | None:
-    r"""Removing a person: :math:`\log(1-q+qe^L)`; adding one: its negative, of the least L."""
-    if whole is None or len(whole) != 1 or rate == 1:
-        return whole
-    if rate == 0:
-        return (_NO_LOSS,)
-    (end,) = whole
-    removing = End(
-        None if end.largest is None else _of_sampled(end.largest, rate), _scaled(end.told, rate)
-    )
-    never = _logarithm(1 / (1 - rate))
-    if end.told[1] > 0 or end.largest is None:  # whatever the person alone could not have caused
-        return removing, End(never)
-    least = _of_sampled((-end.largest[1], -end.largest[0]), rate)
-    return removing, End((-least[1], -least[0]))
-
-
-def _replaced(whole: tuple[End, ...] | None, rate: Fraction) -> tuple[End, ...] | None:
-    if whole is None or len(whole) != 1 or rate == 1:
-        return whole
-    (end,) = whole
-    largest = None if end.largest is None else _of_sampled(end.largest, rate)
-    told = end.told[0] * rate, end.told[1] * rate * (1 + Fraction(1, 2**50))  # the rate as a float
-    return (End(None if largest is None else (largest[0], _above(largest[1])), told),)
-
-
-def _above(loss: Fraction) -> Fraction:
-    return loss * (1 + Fraction(1, 2**50))
-
-
-def _of_vectors(first: tuple[float, ...], second: tuple[float, ...]) -> End:
-    """Sums that are not quite 1 leave this much open."""
-    pairs = [(Fraction(p), Fraction(q)) for p, q in zip(first, second, strict=True) if p > 0.0]
-    told = sum((p for p, q in pairs if not q), _NOTHING)
-    sums = [sum(map(Fraction, each), _NOTHING) for each in (first, second)]
-    doubt = 4 * (abs(sums[0] - 1) + abs(sums[1] - 1)) + Fraction(1, 2**48)
-    ratios = [p / q for p, q in pairs if q]
-    span = max(told * (1 - doubt), _NOTHING), min(told * (1 + doubt), Fraction(1))
-    if not ratios:
-        return End(_exactly(0), _exactly(1))
-    largest = _logarithm(max(ratios))
-    blur = doubt * (1 + max(abs(largest[0]), abs(largest[1])) + Fraction(1500, 1))
-    return End((largest[0] - blur, largest[1] + blur), span)
 
 
 class _Ends(NamedTuple):
     """The ends of one release, in both directions, with their floats at hand."""
 
-    ends: tuple[End, End]
+    ends: tuple[LossEnd, LossEnd]
     rough: tuple[float, float]
     size: float
     bounded: bool
@@ -201,7 +55,7 @@ class _Ends(NamedTuple):
 
 @lru_cache(maxsize=_CACHED)
 def _both_ends(release: Release) -> _Ends | None:
-    ends = end_of(release)
+    ends = release.loss_ends()
     if ends is None:
         return None
     both = ends[0], ends[-1]
@@ -211,7 +65,7 @@ def _both_ends(release: Release) -> _Ends | None:
         rough,
         max(map(abs, rough)),
         all(end.largest is not None for end in both),
-        any(end.told[1] > 0 for end in both),
+        any(end.outright[1] > 0 for end in both),
     )
 
 
@@ -223,7 +77,7 @@ class CurveEnd:
     def __init__(self) -> None:
         """Nothing was released yet."""
         self.known = True
-        self._parts: tuple[tuple[tuple[End, End], int], ...] | None = ()
+        self._parts: tuple[tuple[tuple[LossEnd, LossEnd], int], ...] | None = ()
         self._rough = (0.0, 0.0)
         self._doubt = 0.0  # of either sum
         self._bounded = True
@@ -232,7 +86,7 @@ class CurveEnd:
     @classmethod
     def of(cls, releases: Iterable[Release]) -> CurveEnd:
         """The end of these releases together."""
-        return cls().then(_counted(releases))
+        return cls().then(release.counted() for release in releases)
 
     def then(self, releases: Iterable[tuple[Release, int]]) -> CurveEnd:
         """The same with more releases and their counts; the old ones are not looked at again."""
@@ -258,13 +112,13 @@ class CurveEnd:
         longer._rough, longer._parts = (first, second), None if parts is None else tuple(parts)
         return longer
 
-    def _tell(self, ends: tuple[End, End], count: int) -> None:
+    def _tell(self, ends: tuple[LossEnd, LossEnd], count: int) -> None:
         old = self._log_kept or (ZERO, ZERO)
         with working_precision(256):
-            more = [_log_kept(end.told) * count for end in ends]
+            more = [_log_kept(end.outright) * count for end in ends]
             self._log_kept = old[0] + more[0], old[1] + more[1]
 
-    def told(self, direction: int) -> arb:
+    def outright(self, direction: int) -> arb:
         """The probability that some release of this direction tells everything."""
         kept = ZERO if self._log_kept is None else self._log_kept[direction]
         if kept.is_zero():
@@ -276,7 +130,7 @@ class CurveEnd:
         with working_precision(256):
             return -kept.expm1() if kept.is_finite() else ONE
 
-    def _exact_largest(self, direction: int) -> tuple[Fraction, Fraction] | None:
+    def _exact_largest(self, direction: int) -> Ends | None:
         """The sum of the largest losses, where few enough releases differ."""
         if self._parts is None:
             return None
@@ -315,15 +169,16 @@ class CurveEnd:
         """The curve at an epsilon that no finite loss passes; None before that."""
         if not (self.known and self._is_beyond(epsilon, 0) and self._is_beyond(epsilon, 1)):
             return None
-        return self.worst_told()
+        return self.worst_outright()
 
-    def worst_told(self) -> Bounds:
+    def worst_outright(self) -> Bounds:
         """Enclose the probability that everything is told outright, in the worse direction."""
         if self._log_kept is None:
             return Bounds.exactly(0.0)
-        told = [outward(self.told(direction)).clipped(0.0, 1.0) for direction in (0, 1)]
+        outright = [outward(self.outright(direction)).clipped(0.0, 1.0) for direction in (0, 1)]
         return Bounds(
-            lower=max(bounds.lower for bounds in told), upper=max(bounds.upper for bounds in told)
+            lower=max(bounds.lower for bounds in outright),
+            upper=max(bounds.upper for bounds in outright),
         )
 
     def epsilon(self, delta: float) -> Bounds | None:
@@ -353,43 +208,40 @@ class CurveEnd:
             return 1 if delta else 0
         for bits in (256, 8192):
             with working_precision(bits):
-                told = self.told(direction) if bits == 256 else self._precise_told(direction)
-                left = arb(delta) - told
+                outright = (
+                    self.outright(direction) if bits == 256 else self._precise_outright(direction)
+                )
+                left = arb(delta) - outright
                 if left.is_zero():
                     return 0
                 if left > 0 or left < 0:
                     return 1 if left > 0 else -1
         return None
 
-    def _precise_told(self, direction: int) -> arb:
+    def _precise_outright(self, direction: int) -> arb:
         """The same, multiplied out: exact where the product has few enough digits."""
         chances = self._chances(direction)
         if chances is None:
-            return self.told(direction)
+            return self.outright(direction)
         kept = ((1 - between(*map(rational, each))) ** count for each, count in chances)
         return 1 - math.prod(kept, start=ONE)
 
-    def _chances(self, direction: int) -> list[tuple[tuple[Fraction, Fraction], int]] | None:
+    def _chances(self, direction: int) -> list[tuple[Ends, int]] | None:
         """What tells everything with some probability, and how often, if they are few."""
         if self._parts is None:
             return None
-        told = ((ends[direction].told, count) for ends, count in self._parts)
-        return [(chance, count) for chance, count in told if chance[1] > 0]
+        outright = ((ends[direction].outright, count) for ends, count in self._parts)
+        return [(chance, count) for chance, count in outright if chance[1] > 0]
 
 
-def _counted(releases: Iterable[Release]) -> Iterable[tuple[Release, int]]:
-    for release in releases:
-        yield (release.release, release.count) if isinstance(release, Repeated) else (release, 1)
-
-
-def _log_kept(told: tuple[Fraction, Fraction]) -> arb:
+def _log_kept(outright: Ends) -> arb:
     """The log of the probability that not everything is told."""
-    if told[0] >= 1:
+    if outright[0] >= 1:
         return arb.neg_inf()
-    return (-between(rational(told[0]), rational(told[1]))).log1p()
+    return (-between(rational(outright[0]), rational(outright[1]))).log1p()
 
 
-def _as_float(end: End) -> float:
+def _as_float(end: LossEnd) -> float:
     if end.largest is None:
         return math.inf
     try:

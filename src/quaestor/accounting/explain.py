@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from quaestor.accounting import theorems
 from quaestor.accounting.numerics.digits import rounded_up
-from quaestor.accounting.theorems import THEOREMS
 from quaestor.accounting.theorems.bounded_range import has_range
 from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from quaestor.accounting.curves.profile import Profile
+    from quaestor.accounting.curves.profile import Profile, TheoremName
     from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.releases import Release
 
-__all__ = ["Explanation", "ExplanationRow", "explain"]
+__all__ = ["CurveQuestion", "Explanation", "ExplanationRow", "explain"]
 
 _ADAPTIVE = (
     "true only if every query is fixed before the first answer: an analyst who chooses the next "
@@ -60,7 +60,7 @@ class Explanation:
 
     @property
     def best(self) -> ExplanationRow:
-        """The row of the tightest sound answer."""
+        """The row of the answer that ``compose`` gives."""
         return next(row for row in self.rows if row.best)
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,53 +92,77 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(  # noqa: PLR0913  # a question has as many parts
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveQuestion:
+    """One number that is asked of a curve: epsilon at a delta, or delta at an epsilon."""
+
+    quantity: str
+    value: float
+
+    @property
+    def given(self) -> str:
+        """What the value is one of."""
+        return "delta" if self.quantity == "epsilon" else "epsilon"
+
+    def __call__(self, profile: Profile) -> Bounds:
+        """The curve's answer."""
+        if self.quantity == "epsilon":
+            return profile.epsilon_bounds(delta=self.value)
+        return profile.delta_bounds(epsilon=self.value)
+
+    def is_answered_by(self, bounds: Bounds) -> bool:
+        """Whether the bounds say anything: every delta is at most 1."""
+        return bounds.lower < (1.0 if self.quantity == "delta" else math.inf)
+
+
+def explain(  # noqa: PLR0913  # what a theorem is asked about, and what it is held against
+    ask: CurveQuestion,
     releases: Iterable[Release],
     *,
     black_boxes: Iterable[Release],
-    quantity: str,
-    given: str,
-    value: float,
-    best: str | None,
+    chosen: Profile,
+    answer: Bounds,
     in_advance: bool,
-    ask: Callable[[Profile], Bounds],
 ) -> Explanation:
     """Ask every theorem the same question about the same releases.
 
-    ``black_boxes`` is what theorems about black boxes are asked about; ``best`` names the theorem
-    that ``compose`` uses, or leaves it to the numbers; ``in_advance`` says whether every query is
-    fixed before the first answer.
+    ``black_boxes`` is what theorems about black boxes are asked about; ``chosen`` is the curve that
+    ``compose`` uses, whose theorem is marked, and ``answer`` what ``compose`` says; ``in_advance``
+    says whether every query is fixed before the first answer.
     """
     history, boxes = tuple(releases), tuple(black_boxes)
-    ranged = any(map(has_range, history))
-    answers: list[tuple[str, str, Bounds | None, str]] = []
-    unsound: set[str] = set()
-    for theorem in THEOREMS:
-        if theorem.of_ranges and not ranged:
+    known = {part.theorem.name: part for part in chosen.parts()}
+    rows: list[ExplanationRow] = []
+
+    def add(theorem: TheoremName, bounds: Bounds | None, note: str) -> None:
+        if bounds is not None and not ask.is_answered_by(bounds):
+            bounds, note = None, f"says nothing at this {ask.given}"
+        rows.append(
+            ExplanationRow(
+                theorem=theorem.name,
+                source=theorem.source,
+                bounds=bounds,
+                note=note,
+                best=theorem == chosen.theorem,
+            )
+        )
+
+    for theorem in theorems.THEOREMS:
+        if theorem.of_ranges and not any(map(has_range, history)):
+            continue
+        if theorem == chosen.theorem:
+            add(theorem, answer, "")
             continue
         bounds, note = None, ""
         try:
-            bounds = ask(theorem.profile(history if theorem.white_box else boxes))
+            asked = history if theorem.white_box else boxes
+            bounds = ask(known.get(theorem.name) or theorem.of(asked))
         except TheoremDoesNotApply as reason:
             note = reason.reason
         if theorem.in_advance and not in_advance:
-            unsound.add(theorem.name)
             note = note or _ADAPTIVE
-        if bounds is not None and bounds.lower >= (1.0 if quantity == "delta" else math.inf):
-            bounds, note = None, f"says nothing at this {given}"
-        answers.append((theorem.name, theorem.source, bounds, note))
-    if best is None:
-        best = min(
-            (bounds.upper, name)
-            for name, _, bounds, _ in answers
-            if bounds is not None and name not in unsound
-        )[1]
-    return Explanation(
-        quantity=quantity,
-        given=given,
-        value=value,
-        rows=tuple(
-            ExplanationRow(theorem=name, source=source, bounds=bounds, note=note, best=name == best)
-            for name, source, bounds, note in answers
-        ),
-    )
+        add(theorem, bounds, note)
+    if chosen.theorem not in theorems.THEOREMS:
+        least = min(known.values(), key=lambda part: ask(part).upper)
+        add(chosen.theorem, answer, f"here: {least.theorem.name}")
+    return Explanation(quantity=ask.quantity, given=ask.given, value=ask.value, rows=tuple(rows))

@@ -19,19 +19,19 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from quaestor.accounting.curve_end import CurveEnd
 from quaestor.accounting.curves.profile import Profile, WorldPair
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.one_release import OneRelease, gaussian_curve, one_release
-from quaestor.accounting.releases import Repeated
+from quaestor.accounting.releases.opinion import gaussian_curve
 from quaestor.errors import InconsistentAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from quaestor.accounting.releases import Release
+    from quaestor.accounting.releases.opinion import Opinion
     from quaestor.accounting.theorems.black_boxes import BlackBoxes
 
 __all__ = ["BlackBoxOpinion", "Corroborated", "SecondOpinion"]
@@ -48,12 +48,15 @@ _NOTHING = CurveEnd()
 
 
 class _Group(NamedTuple):
-    known: OneRelease
+    known: Opinion
     times: int
 
 
 class SecondOpinion:
     """What is known about some releases together without composing them; running totals."""
+
+    knows_the_end: ClassVar[bool] = True
+    """Whether it answers by itself where the curve ends."""
 
     def __init__(self, end: CurveEnd = _NOTHING) -> None:
         """Nothing was released yet."""
@@ -63,7 +66,7 @@ class SecondOpinion:
         self._rho = 0.0
         self._square = 0.0  # of the mus of the Gaussians
         self._log_overlap = 0.0
-        self._told_ends: Bounds | None = None
+        self._outright_bounds: Bounds | None = None
 
     @classmethod
     def of(cls, releases: tuple[Release, ...]) -> SecondOpinion:
@@ -72,15 +75,12 @@ class SecondOpinion:
 
     def then(self, releases: Iterable[Release]) -> SecondOpinion:
         """The same with more releases; the old ones are not looked at again."""
-        added = [
-            (each.release, each.count) if isinstance(each, Repeated) else (each, 1)
-            for each in releases
-        ]
+        added = [each.counted() for each in releases]
         longer = SecondOpinion(self.end.then(added))
         rho, square, overlap = self._rho, self._square, self._log_overlap
         groups = [*self._groups]
         for release, count in added:
-            known = one_release(release)
+            known = release.opinion()
             if known is None:
                 rho = math.inf
                 continue
@@ -102,21 +102,21 @@ class SecondOpinion:
         tests = (_most_of(group, epsilon) for group in self._groups)
         apart = self._log_overlap + epsilon / 2
         roots = -math.expm1(apart) * (1 - 1e-12) if apart < 0.0 else 0.0
-        return max(max((gaussian, roots, *tests)) - _LEAST, self._told().lower)
+        return max(max((gaussian, roots, *tests)) - _LEAST, self._outright().lower)
 
     def without_composing(self, epsilon: float) -> Bounds | None:
         """Delta where it is nearly 1, or less than floats can hold well: nobody knows it better."""
         if self._log_overlap + epsilon / 2 < _CERTAIN:
             return Bounds(lower=1 - 2.0**-50, upper=1.0)
         most = self.at_most(epsilon)
-        return Bounds(lower=self._told().lower, upper=most) if most < _VANISHING else None
+        return Bounds(lower=self._outright().lower, upper=most) if most < _VANISHING else None
 
     def epsilon_without_composing(self, delta: float) -> Bounds | None:
         """Epsilon where it is 0, or where delta is too close to what is told outright."""
         if delta >= 1.0 or self.at_most(0.0) <= delta:
             return Bounds.exactly(0.0)
-        told = self._told()
-        if told.lower > 0.0 and delta <= told.upper * (1 + 4e-16) and self.end.known:
+        outright = self._outright()
+        if outright.lower > 0.0 and delta <= outright.upper * (1 + 4e-16) and self.end.known:
             return Bounds(lower=0.0, upper=max(self.end.largest(d).upper for d in (0, 1)))
         return None
 
@@ -127,15 +127,15 @@ class SecondOpinion:
         finite = min(_chernoff(self._rho, epsilon), math.sqrt(self._rho) * _ROOT_HALF)
         if finite >= 1.0:
             return 1.0
-        return min((finite + self._told().upper) * _UP + _LEAST, 1.0)
+        return min((finite + self._outright().upper) * _UP + _LEAST, 1.0)
 
-    def _told(self) -> Bounds:
+    def _outright(self) -> Bounds:
         """Enclose the probability that everything is told outright, in the worse direction."""
-        if self._told_ends is None:
-            self._told_ends = (
-                self.end.worst_told() if self.end.known else Bounds(lower=0.0, upper=1.0)
+        if self._outright_bounds is None:
+            self._outright_bounds = (
+                self.end.worst_outright() if self.end.known else Bounds(lower=0.0, upper=1.0)
             )
-        return self._told_ends
+        return self._outright_bounds
 
     def of_delta(self, answer: Bounds, epsilon: float) -> Bounds:
         """What the answer and this opinion say together about delta at ``epsilon``."""
@@ -180,11 +180,11 @@ class SecondOpinion:
         """The sum of the largest losses, or Chernoff's epsilon, where what is told fits."""
         if not self.end.known:
             return math.inf
-        told = self._told().upper
-        if not told < delta:
+        outright = self._outright().upper
+        if not outright < delta:
             return math.inf
         largest = max(self.end.largest(direction).upper for direction in (0, 1))
-        slack = (delta - told) * (1 - 1e-12)
+        slack = (delta - outright) * (1 - 1e-12)
         if not (slack > 0.0 and self._rho < math.inf):
             return largest
         chernoff = self._rho + 2 * math.sqrt(self._rho) * math.sqrt(max(-math.log(slack), 0.0))
@@ -205,28 +205,30 @@ class BlackBoxOpinion(SecondOpinion):
     Their answers take microseconds; so this asks about the largest epsilon alone.
     """
 
+    knows_the_end: ClassVar[bool] = False
+
     def __init__(self, boxes: BlackBoxes) -> None:
         """Add up what the bounds need."""
         super().__init__()
         responses = boxes.responses
         self._largest = responses[0][0] if responses else 0.0
         self._rho = sum(n * (e * math.tanh(e / 2) + 5e-324) for e, n in responses) * _UP
-        told = -math.fsum(n * math.log1p(-d) for d, n in boxes.failures if d < 1.0)
-        told = 1.0 if boxes.failures and boxes.failures[0][0] == 1.0 else -math.expm1(-told)
-        self._told_ends = Bounds(lower=told * (1 - 1e-12), upper=min(told * _UP, 1.0))
+        outright = -math.fsum(n * math.log1p(-d) for d, n in boxes.failures if d < 1.0)
+        outright = 1.0 if boxes.failures and boxes.failures[0][0] == 1.0 else -math.expm1(-outright)
+        self._outright_bounds = Bounds(lower=outright * (1 - 1e-12), upper=min(outright * _UP, 1.0))
         self._total = math.fsum(n * e for e, n in responses) * _UP
 
     def at_least(self, epsilon: float) -> float:
         """Everything is told, or the largest response is heard alone."""
-        told, largest = self._told().lower, self._largest
+        outright, largest = self._outright().lower, self._largest
         if epsilon >= largest:
-            return told
+            return outright
         rest = -math.expm1(epsilon - largest) / (1 + math.exp(-largest))
-        return max((told + (1 - told) * rest) * (1 - 1e-9) - _LEAST, 0.0)
+        return max((outright + (1 - outright) * rest) * (1 - 1e-9) - _LEAST, 0.0)
 
     def largest_epsilon(self, delta: float) -> float:
         """The sum of the epsilons."""
-        return self._total if self._told().upper < delta else math.inf
+        return self._total if self._outright().upper < delta else math.inf
 
 
 def _most_of(group: _Group, epsilon: float) -> float:
@@ -279,7 +281,7 @@ class Corroborated(Profile):
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the curve; exactly at its end, and nowhere against the second opinion."""
-        if not isinstance(self.opinion, BlackBoxOpinion):
+        if self.opinion.knows_the_end:
             at_the_end = self.opinion.end.delta(epsilon)
             if at_the_end is None and not self.profile.knows_small_deltas:
                 at_the_end = self.opinion.without_composing(epsilon)
@@ -289,7 +291,7 @@ class Corroborated(Profile):
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         """Enclose the least epsilon; exactly where nothing is left beside what is told."""
-        if not isinstance(self.opinion, BlackBoxOpinion):
+        if self.opinion.knows_the_end:
             at_the_end = self.opinion.end.epsilon(delta)
             if at_the_end is None:
                 at_the_end = self.opinion.epsilon_without_composing(delta)
@@ -299,7 +301,7 @@ class Corroborated(Profile):
 
     def _solved(self, delta: float) -> Bounds:
         """The profile's epsilon; of a delta that it cannot resolve, what a larger one leaves."""
-        if delta >= _VANISHING or isinstance(self.opinion, BlackBoxOpinion):
+        if delta >= _VANISHING or not self.opinion.knows_the_end:
             return self.profile.epsilon_bounds(delta=delta)
         if self.profile.knows_small_deltas or self.opinion.largest_epsilon(delta) == math.inf:
             return self.profile.epsilon_bounds(delta=delta)

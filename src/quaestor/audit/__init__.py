@@ -11,7 +11,6 @@ True
 from __future__ import annotations
 
 from quaestor.audit.adversaries import Adaptive, Fixed, RangeSeeker, always
-from quaestor.audit.assertions import assert_private
 from quaestor.audit.claims import Claim
 from quaestor.audit.confidence import Counts
 from quaestor.audit.distinguishers import (
@@ -28,7 +27,7 @@ from quaestor.audit.game import Adversary, Challenge, Experiment, Transcripts
 from quaestor.audit.replay import Replay, replay
 from quaestor.audit.report import Finding, MeasuredPoint, Report
 from quaestor.audit.targets import Coin, FourPoints, Raised, Target, Timed, Vectorised, target_of
-from quaestor.audit.verdict import audit, audit_experiment
+from quaestor.audit.verdict import assert_private, audit, audit_experiment
 from quaestor.audit.worlds import Classic, Memberships, Worlds
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.audit.learned import grown_tree, logistic
+from quaestor.audit.classifiers import grown_tree, logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -74,7 +74,7 @@ class Histogram(Distinguisher):
 
     def scores(self, sample: Sample) -> Iterable[tuple[str, Score]]:
         """One score for all columns together."""
-        tables = [_Table.learned(column, sample.hidden) for column in sample.columns.T]
+        tables = [_RatioTable.learned(column, sample.hidden) for column in sample.columns.T]
 
         def score(seen: Sample) -> NDArray[np.float64]:
             ratios = [t.ratio(c) for t, c in zip(tables, seen.columns.T, strict=True)]
@@ -93,7 +93,7 @@ class Joint(Distinguisher):
         if sample.columns.shape[1] > 1:
             codes = _codes(sample.columns)
             if np.unique(codes).size <= max(codes.size // 20, 2):
-                table = _Table.learned(codes, sample.hidden, exact=True)
+                table = _RatioTable.learned(codes, sample.hidden, exact=True)
                 words = "how likely the whole output is in either world"
                 yield words, lambda seen: table.ratio(_codes(seen.columns))
 
@@ -112,7 +112,8 @@ class LowestBits(Distinguisher):
         if np.all(sample.columns == np.floor(sample.columns)):
             return
         tables = [
-            _Table.learned(_bits(column), sample.hidden, exact=True) for column in sample.columns.T
+            _RatioTable.learned(_bits(column), sample.hidden, exact=True)
+            for column in sample.columns.T
         ]
 
         def score(seen: Sample) -> NDArray[np.float64]:
@@ -153,7 +154,7 @@ class LikelihoodRatio(Distinguisher):
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _RatioTable:
     """The logarithm of the ratio of smoothed frequencies in cells."""
 
     edges: NDArray[np.float64]
@@ -163,7 +164,7 @@ class _Table:
     @classmethod
     def learned(
         cls, column: NDArray[np.float64], hidden: NDArray[np.bool_], *, exact: bool = False
-    ) -> _Table:
+    ) -> _RatioTable:
         values = np.unique(column)
         exact = exact or values.size <= _MOST_BINS
         edges = values if exact else np.unique(np.quantile(column, np.linspace(0, 1, _MOST_BINS)))

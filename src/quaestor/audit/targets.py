@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.base import Mechanism, RealNoise, WholeNoise
-from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
+from quaestor.mechanisms.base import Mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,11 +150,10 @@ def target_of(thing: Any) -> Target:
     """
     if isinstance(thing, Target):
         return thing
-    if isinstance(thing, WholeNoise | RealNoise | RandomizedResponse):
-        if hasattr(thing, "coordinates") and thing.coordinates is None:
-            return _Elementwise(replace(thing, coordinates=1))  # type: ignore[type-var]
-        return _Elementwise(thing)
-    if isinstance(thing, Mechanism) or hasattr(thing, "release"):
+    by_entry = thing.by_entry() if isinstance(thing, Mechanism) else None
+    if by_entry is not None:
+        return _Elementwise(by_entry)
+    if hasattr(thing, "release"):
         return _Called(thing.release)
     if hasattr(thing, "randomise"):
         return _Called(thing.randomise)

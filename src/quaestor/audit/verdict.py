@@ -15,6 +15,7 @@ import numpy as np
 
 from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.audit.adversaries import always
+from quaestor.audit.chosen_tests import ChosenTest, NamedScore, best_test
 from quaestor.audit.claims import Claim
 from quaestor.audit.confidence import (
     Counts,
@@ -25,7 +26,6 @@ from quaestor.audit.distinguishers import DISTINGUISHERS
 from quaestor.audit.features import learned_features
 from quaestor.audit.game import Experiment
 from quaestor.audit.report import Finding, MeasuredPoint, Report
-from quaestor.audit.test_choice import Choice, NamedScore, best_choice
 from quaestor.errors import InvalidParameter
 from quaestor.mechanisms.base import Mechanism
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from quaestor.audit.features import Sample
     from quaestor.audit.game import Transcripts
 
-__all__ = ["audit", "audit_experiment", "judged"]
+__all__ = ["assert_private", "audit", "audit_experiment", "judged"]
 
 _FEWEST_RUNS, _MOST_RUNS = 400, 10**9
 _LEARNED, _CHOSEN = 0.2, 0.3  # shares of the runs; the rest is judged
@@ -85,6 +85,40 @@ def audit(  # noqa: PLR0913  # what an audit may be told
     )
 
 
+def assert_private(  # noqa: PLR0913  # what an audit may be told
+    mechanism: Any,
+    *,
+    neighbours: tuple[Any, Any],
+    claim: Release | Composition | Claim | None = None,
+    rounds: int = 1,
+    runs: int = 50_000,
+    confidence: float = 0.999999,
+) -> None:
+    """Fail if the mechanism certainly breaks its claim: for the tests of other projects.
+
+    A sound mechanism fails with probability at most ``1 - confidence``: one test run in a million,
+    by default.
+
+    >>> from quaestor import PureDP, mechanisms
+    >>> assert_private(
+    ...     mechanisms.Geometric(scale=2.0), claim=PureDP(epsilon=0.5), neighbours=(0, 1)
+    ... )
+    """
+    report = audit(
+        mechanism,
+        neighbours=neighbours,
+        claim=claim,
+        rounds=rounds,
+        runs=runs,
+        confidence=confidence,
+    )
+    if report.violated:
+        best = report.best
+        raise AssertionError(
+            f"{report.verdict}; found by the {best.test} test, which looks at {best.looks_at}"
+        )
+
+
 def audit_experiment(  # noqa: PLR0913  # what an audit may be told
     experiment: Experiment,
     *,
@@ -124,7 +158,7 @@ def judged(
         for looks_at, score in each.scores(learning)
     ]
     chosen = [
-        best_choice(
+        best_test(
             scores,
             choosing,
             claim.points,
@@ -148,7 +182,7 @@ def judged(
     )
 
 
-def _finding(choice: Choice, fresh: Sample, missing: float) -> Finding:
+def _finding(choice: ChosenTest, fresh: Sample, missing: float) -> Finding:
     counts: Counts = choice.counts(fresh)
     bound = epsilon_by_the_hidden_bit if choice.by_hidden_bit else epsilon_by_intervals
     return Finding(

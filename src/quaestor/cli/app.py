@@ -16,19 +16,21 @@ import typer
 import quaestor
 from quaestor.cli.commands import (
     account,
+    account_history,
+    account_open,
     account_report,
     across,
     audit,
     catalog,
+    composition,
     demo,
+    ledger,
+    ledger_operations,
+    query,
     region,
     release,
     variance,
 )
-from quaestor.cli.commands import account_history as balance
-from quaestor.cli.commands import composition as accounting
-from quaestor.cli.commands import operations as backup
-from quaestor.cli.commands import query as asking
 from quaestor.errors import BudgetExceeded, InvalidParameter, QuaestorError
 
 __all__ = ["app", "main"]
@@ -51,11 +53,11 @@ app = typer.Typer(
     add_completion=False,
 )
 
-app.command("epsilon")(accounting.epsilon)
-app.command("delta")(accounting.delta)
-app.command("explain")(accounting.explain)
-app.command("calibrate")(accounting.calibrate)
-app.command("count")(accounting.count)
+app.command("epsilon")(composition.epsilon)
+app.command("delta")(composition.delta)
+app.command("explain")(composition.explain)
+app.command("calibrate")(composition.calibrate)
+app.command("count")(composition.count)
 app.command("across")(across.across)
 app.command("variance")(variance.variance)
 app.command("release")(release.release)
@@ -63,12 +65,30 @@ app.command("audit")(audit.audit)
 app.command("region")(region.region)
 app.command("init")(catalog.init)
 app.add_typer(catalog.dataset, name="dataset")
-app.command("preview")(asking.preview)
-app.command("query")(asking.query)
-account.account.command("history")(balance.history)
-account.account.command("report")(account_report.report)
+app.command("preview")(query.preview)
+app.command("query")(query.query)
+
 app.add_typer(account.account, name="account")
-app.add_typer(backup.ledger, name="ledger")
+account.account.command("open")(account_open.open_account)
+account.account.command("show")(account.show)
+account.account.command("list")(account.list_accounts)
+account.account.command("price")(account.price)
+account.account.command("charge")(account.charge)
+account.account.command("close")(account.close)
+account.account.command("history")(account_history.history)
+account.account.command("report")(account_report.report)
+
+app.add_typer(ledger.ledger, name="ledger")
+ledger.ledger.command("log")(ledger.log)
+ledger.ledger.command("verify")(ledger.verify)
+ledger.ledger.command("export")(ledger.export)
+ledger.ledger.command("import")(ledger.import_history)
+ledger.ledger.command("heads")(ledger_operations.heads)
+ledger.ledger.command("backup")(ledger_operations.backup)
+ledger.ledger.command("restore")(ledger_operations.restore)
+ledger.ledger.command("pending")(ledger_operations.pending)
+ledger.ledger.command("clock")(ledger_operations.clock)
+
 app.command("demo")(demo.demo)
 
 

@@ -17,7 +17,7 @@ from quaestor.curator.pricing.would_fit import refusal
 from quaestor.curator.questions.description import describe
 from quaestor.errors import AccountOverdrawn, BudgetExceeded, ChargeSettled, EngineFailed
 from quaestor.ledger import StoredAnswer
-from quaestor.ledger.totals.amounts import below
+from quaestor.ledger.amounts import below
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.curator.pricing.would_fit import would_fit
 from quaestor.curator.questions.description import describe
-from quaestor.ledger.totals.amounts import above, below
+from quaestor.ledger.amounts import above, below
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -1,4 +1,8 @@
-"""Figures 1 to 3 of Kairouz, Oh, Viswanath: The Composition Theorem for Differential Privacy."""
+"""The figures of the papers.
+
+Figures 1 to 3 of Kairouz, Oh, Viswanath, The Composition Theorem for Differential Privacy, and
+Figure 1 of Dong, Durfee, Rogers, Optimal DP Composition for Exponential Mechanisms.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +10,37 @@ import math
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.compose import compose
-from quaestor.accounting.releases import ApproxDP
-from quaestor.accounting.theorems import advanced, basic, optimal_homogeneous
-from quaestor.accounting.theorems.points import PointProfile
+from quaestor.accounting.releases import ApproxDP, BoundedRange, PureDP
+from quaestor.accounting.theorems import (
+    adaptive_optimum,
+    advanced,
+    basic,
+    durfee_rogers,
+    non_adaptive_optimum,
+    optimal_divergence,
+    optimal_homogeneous,
+    range_moments,
+    sharp_range_moments,
+)
 from quaestor.accounting.tradeoff import Tradeoff
-from quaestor.figures.bounded_range import draw_ranges
 from quaestor.figures.region import plot_region, prepare
 from quaestor.figures.style import COLOURS, drawing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
-__all__ = ["PAPER_FIGURES", "figure_1", "figure_2", "figure_3"]
+    from quaestor.accounting.curves.profile import Profile
+    from quaestor.accounting.releases import Release
+
+__all__ = ["PAPER_FIGURES", "draw_ranges", "figure_1", "figure_2", "figure_3"]
+
+_DELTA = 1e-6
+_RANGES: dict[float, tuple[int, ...]] = {
+    0.01: (50, 100, 200, 400, 600, 800, 1000),
+    0.1: (10, 25, 50, 100, 150, 200, 300, 400),
+    1.0: (1, 2, 5, 10, 15, 20, 30, 40, 50),
+}
 
 
 def figure_1(out: Path) -> None:
@@ -78,12 +100,49 @@ def figure_3(out: Path) -> None:
             deltas = [profile.delta_bounds(epsilon=epsilon).upper for epsilon in epsilons]
             told = [(e, d) for e, d in zip(epsilons, deltas, strict=True) if d < 1]
             right.plot([e for e, _ in told], [d for _, d in told], color=colour, label=name)
-            if isinstance(profile, PointProfile):
+            if len(profile.supports(2)) == 1:  # a promise at one point
                 right.plot(*told[0], marker="o", markersize=4, color=colour)
         left.legend(loc="upper right")
         right.set(xlim=(0, 3.5), ylim=(0, 0.5), title="Supporting lines of the boundary")
         right.set(xlabel=r"total $\tilde\varepsilon$", ylabel=r"total $\tilde\delta$")
         right.legend(loc="upper right")
+
+
+def draw_ranges(out: Path) -> None:
+    """Figure 1 of Dong, Durfee, Rogers: total epsilon against the number of selections.
+
+    For three ranges, by every theorem, with one curve that the paper does not have: the adaptive
+    optimum, as a certified bracket.
+    """
+    with drawing(out, panels=3, height=4.2) as panels:
+        for axes, (epsilon, counts) in zip(panels, _RANGES.items(), strict=True):
+            ranges = [BoundedRange(epsilon=epsilon) * count for count in counts]
+            boxes = [PureDP(epsilon=epsilon) * count for count in counts]
+            halves = [PureDP(epsilon=epsilon / 2) * count for count in counts]
+            curves: list[
+                tuple[str, Callable[[Iterable[Release]], Profile], list[Release], str, str]
+            ] = [
+                (r"$\varepsilon$-DP optimum", optimal_homogeneous, boxes, COLOURS[6], "-"),
+                ("DR19", durfee_rogers, ranges, COLOURS[1], "-"),
+                ("OptKL", optimal_divergence, ranges, COLOURS[4], "-."),
+                ("MGF (Theorem 5)", range_moments, ranges, COLOURS[2], "-"),
+                ("MGF with its factor", sharp_range_moments, ranges, COLOURS[2], "--"),
+                ("adaptive optimum", adaptive_optimum, ranges, COLOURS[3], "-"),
+                ("fixed in advance (Theorem 2)", non_adaptive_optimum, ranges, COLOURS[0], "--"),
+                (r"$\varepsilon/2$-DP optimum", optimal_homogeneous, halves, COLOURS[6], ":"),
+            ]
+            for name, theorem, releases, colour, style in curves:
+                totals = [theorem([each]).epsilon_bounds(delta=_DELTA).upper for each in releases]
+                axes.plot(counts, totals, label=name, color=colour, linestyle=style)
+            axes.set(
+                title=rf"$\varepsilon = {epsilon:g},\ \delta_g = 10^{{-6}}$",
+                xlabel="selections $k$",
+                ylabel=r"total $\varepsilon_g$",
+                xlim=(0, counts[-1]),
+            )
+            axes.set_ylim(bottom=0)
+        panels[0].set_ylim(top=2.3)
+        panels[0].legend(loc="upper left")
 
 
 PAPER_FIGURES: dict[str, Callable[[Path], None]] = {

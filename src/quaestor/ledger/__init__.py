@@ -18,17 +18,19 @@ from __future__ import annotations
 from quaestor.ledger.account import Account, StoredAnswer
 from quaestor.ledger.accounts import Ledger
 from quaestor.ledger.backup import backup_ledger, restore_ledger
-from quaestor.ledger.balance_history import BalanceHistory, BalancePoint, thinned
 from quaestor.ledger.charge import Charge
-from quaestor.ledger.definition import AccountDefinition, Quota, Share
+from quaestor.ledger.definition import AccountDefinition, Quota, Share, planned_epsilon
+from quaestor.ledger.jobs import Pending
 from quaestor.ledger.journal.entries import Entry
 from quaestor.ledger.journal.verification import Verification
-from quaestor.ledger.odometer import OdometerReading
-from quaestor.ledger.plan_check import planned_epsilon
-from quaestor.ledger.policies.kinds import Dashboard, Open, Planned
+from quaestor.ledger.policies.dashboard import Dashboard
+from quaestor.ledger.policies.open import Open
+from quaestor.ledger.policies.planned import Planned
 from quaestor.ledger.price import Balance, Price, Reading
+from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
 from quaestor.ledger.stored_text import query_digest
-from quaestor.ledger.unsettled import Pending
+from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint, thinned
+from quaestor.ledger.totals.odometer import OdometerReading
 
 __all__ = [
     "Account",
@@ -39,7 +41,9 @@ __all__ = [
     "Charge",
     "Dashboard",
     "Entry",
+    "HolderStanding",
     "Ledger",
+    "MeterStanding",
     "OdometerReading",
     "Open",
     "Pending",
@@ -48,6 +52,7 @@ __all__ = [
     "Quota",
     "Reading",
     "Share",
+    "Standing",
     "StoredAnswer",
     "Verification",
     "backup_ledger",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quaestor.accounting.releases.base import check_real
 from quaestor.errors import (
     AccountOverdrawn,
     BudgetExceeded,
@@ -13,36 +12,19 @@ from quaestor.errors import (
     LedgerCorrupted,
 )
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.account_arithmetic import Book
-from quaestor.ledger.balance_columns import Change, balance_history
-from quaestor.ledger.charge import Charge
-from quaestor.ledger.charge_transaction import Till
-from quaestor.ledger.jobs import Keyed
-from quaestor.ledger.journal.charge_counts import ChargeCounts
-from quaestor.ledger.journal.entries import read_entries
-from quaestor.ledger.journal.events import opened_by
-from quaestor.ledger.journal.verification import verify_account
-from quaestor.ledger.odometer import KnownCosts, read_odometer
-from quaestor.ledger.plan_check import plan_problem
-from quaestor.ledger.policies.kinds import Dashboard, Open
-from quaestor.ledger.promise import promise_of
-from quaestor.ledger.request import checked_request
-from quaestor.ledger.single_answer import PATIENCE, claim, original
+from quaestor.ledger.account_limits import AccountLimits
+from quaestor.ledger.account_view import AccountView
+from quaestor.ledger.cashier import Cashier
+from quaestor.ledger.charge import PATIENCE, Charge, claim, original
+from quaestor.ledger.jobs import KeyedCharge
 from quaestor.ledger.store import statements as sql
-from quaestor.ledger.theory import PRICING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.ledger.balance_history import BalanceHistory
     from quaestor.ledger.definition import AccountDefinition
-    from quaestor.ledger.journal.appender import State
-    from quaestor.ledger.journal.entries import Entry
-    from quaestor.ledger.journal.verification import Verification
-    from quaestor.ledger.odometer import OdometerReading
-    from quaestor.ledger.price import Balance, Price
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.price import Balance, Price, Request
     from quaestor.ledger.store.base import Store
 
 __all__ = ["Account", "StoredAnswer"]
@@ -61,16 +43,13 @@ class StoredAnswer(NamedTuple):
     text: str
 
 
-class Account:
+class Account(AccountView):
     """One account. Made by a :class:`Ledger`; it remembers nothing that its store does not know."""
 
     def __init__(self, store: Store, definition: AccountDefinition) -> None:
         """Keep the definition, which never changes."""
         self._store, self.definition = store, definition
-        self._till = Till(store, Book(definition))
-        self._counts, self._costs = ChargeCounts(self._till.book), KnownCosts()
-        self._plan_checked = False
-        self._problem: str | None = None
+        self._cashier = Cashier(store, AccountLimits(definition))
 
     def __repr__(self) -> str:
         """The name, the policy and the target."""
@@ -82,42 +61,8 @@ class Account:
         """What the account is called."""
         return self.definition.name
 
-    def words(self) -> str:
-        """What the account guarantees, in plain English: always of all answers together.
-
-        It names the neighbours, the facts that are believed, what was fixed in advance and by
-        whom, and how imported histories were charged. Where there are quotas it leaves those out,
-        since analysts may read this and not what others have charged.
-        """
-        imported: dict[int, str] = {}
-        if not self.definition.shares:
-            with self._store.reading() as session:
-                imported.update(session.rows(sql.STATEMENTS, account=self.name))
-        return promise_of(self.definition, imported=imported)
-
-    def problem(self) -> str | None:
-        """Why the account takes no further charges though it is not closed; None if it does.
-
-        By today's prices and theorems it promised, or was charged, too much: something was priced
-        too low when it was charged, or what its promise rests on is not proved. Do not show this
-        to an analyst who has a quota: it tells what others have charged.
-        """
-        return self._plan_problem() or self._till.overdrawn()
-
-    def _plan_problem(self) -> str | None:
-        """What is wrong with a plan that an earlier version accepted."""
-        if not self._plan_checked:
-            self._plan_checked = True
-            if not isinstance(self.definition.policy, Open):
-                with self._store.reading() as session:
-                    opened = session.row(sql.OPENED, account=self.name)
-                if opened != (opened_by(PRICING),):
-                    self._problem = plan_problem(self.definition)
-        return self._problem
-
     def _refuse_broken_plan(self) -> None:
-        problem = self._plan_problem()
-        if problem is not None:
+        if self.definition.policy.checked_again and (problem := self._plan_problem()) is not None:
             raise AccountOverdrawn(self.name, reason=problem)
 
     # Charging.
@@ -163,18 +108,17 @@ class Account:
             query_text=query_text,
         )
         if not key:
-            (entry,) = self._till.charge("reserved", [request])
-            return Charge(self._till, request, entry=entry)
-        once = Keyed(self.name, request, key=key)
-        job = self._till.charge_once(request, once)
-        return Charge(self._till, request, entry=job.entry, job=job, repeated=not job.new)
+            (entry,) = self._cashier.charge("reserved", [request])
+            return Charge(self._cashier, request, entry=entry)
+        once = KeyedCharge(self.name, request, key=key)
+        job = self._cashier.charge_once(request, once)
+        return Charge(self._cashier, request, entry=job.entry, job=job, repeated=not job.new)
 
     def _request(
         self, releases: Sequence[Release] | Release, *, query_text: str | None, **said: Any
     ) -> Request:
-        request = checked_request(self.definition, releases, query_text=query_text, **said)
-        policy = self.definition.policy
-        if query_text is None and isinstance(policy, Dashboard) and policy.by_digest:
+        request = self.definition.request(releases, query_text=query_text, **said)
+        if query_text is None and self.definition.policy.needs_query_text:
             valid = "given: a dashboard is charged for the query itself, not for its digest"
             raise InvalidParameter("query_text", None, valid)
         return request
@@ -218,12 +162,12 @@ class Account:
         def stored() -> StoredAnswer | None:
             return self.answer(request.query, dataset=request.dataset, analyst=analyst)
 
-        found = claim(self._till, request, stored, patience=patience)
+        found = claim(self._cashier, request, stored, patience=patience)
         if isinstance(found, StoredAnswer):
             return found
         if not found.new:
-            request = original(self._till, request, entry=found.entry)
-        return Charge(self._till, request, entry=found.entry, job=found, repeated=not found.new)
+            request = original(self._cashier, request, entry=found.entry)
+        return Charge(self._cashier, request, entry=found.entry, job=found, repeated=not found.new)
 
     def import_history(
         self,
@@ -255,7 +199,7 @@ class Account:
         if not isinstance(releases, dict) or not releases:
             raise InvalidParameter("releases", releases, "lists of releases by dataset")
         statement = texts.line("fixed_before", fixed_before).strip()
-        if not statement and not isinstance(self.definition.policy, Open):
+        if not statement and not self.definition.policy.takes_realised:
             raise InvalidParameter(
                 "fixed_before",
                 fixed_before,
@@ -265,16 +209,14 @@ class Account:
             )
         requests = [
             replace(
-                checked_request(
-                    self.definition, listed, dataset=dataset, analyst=analyst, purpose=purpose
-                ),
+                self.definition.request(listed, dataset=dataset, analyst=analyst, purpose=purpose),
                 realised=not statement,
                 statement=statement,
             )
             for dataset, listed in releases.items()
         ]
         try:
-            return self._till.charge("imported", requests)
+            return self._cashier.charge("imported", requests)
         except AccountOverdrawn:
             raise
         except BudgetExceeded as refused:
@@ -285,18 +227,18 @@ class Account:
 
         Accounts that are found by name are priced again by themselves.
         """
-        self._till.price_again()
+        self._cashier.price_again()
 
     def close(self) -> None:
         """Take no further charges, for good; entries and answers can still be read."""
-        self._till.close()
+        self._cashier.close()
 
     def accept_clock(self, reason: str) -> None:
         """Go on at the present time, though the last event is of a later one: a clock was wrong.
 
         The reason is recorded in the chain.
         """
-        self._till.accept_clock(reason)
+        self._cashier.accept_clock(reason)
 
     # Reading.
 
@@ -315,8 +257,7 @@ class Account:
         What fits it may still be refused, if the account's total does not suffice; that is seen
         when it is charged. Without an analyst it is the owner who asks, about the total.
         """
-        request = checked_request(
-            self.definition,
+        request = self.definition.request(
             releases,
             dataset=dataset,
             analyst=analyst,
@@ -325,8 +266,8 @@ class Account:
             by_owner=not analyst,
         )
         self._refuse_broken_plan()
-        self._till.book.check(request)
-        return self._till.book.price(self._till.balances(request.analyst), request)
+        self._cashier.limits.check(request)
+        return self._cashier.limits.price(self._cashier.balances(request.analyst), request)
 
     def remaining(self, *, dataset: str | None = None, analyst: str = "") -> tuple[Balance, ...]:
         """How every meter stands: of the account's total or, for an analyst with a quota, of that.
@@ -335,49 +276,21 @@ class Account:
         """
         datasets = self.definition.datasets
         if dataset is not None:
-            if dataset not in datasets:
-                raise InvalidParameter("dataset", dataset, f"one of {', '.join(datasets)}")
-            datasets = (dataset,)
+            datasets = (self._known_dataset(dataset),)
         if analyst:
             texts.name("analyst", analyst)
-        balances = self._till.balances(analyst)
+        balances = self._cashier.balances(analyst)
         return tuple(
             balance
             for each in datasets
-            for balance in self._till.book.balances(balances, each, analyst)
+            for balance in self._cashier.limits.balances(balances, each, analyst)
         )
 
-    def odometer(self, *, delta: float) -> OdometerReading:
-        """What has been lost so far, whatever the policy, valid at every time.
-
-        What was read and priced before is remembered: another reading takes in what was charged
-        since.
-        """
-        at = check_real("delta", delta, low=0.0, high=1.0)
-        with self._store.reading() as session:
-            charged = self._counts.read(session)
-        return read_odometer(self.definition, charged.items(), delta=at, costs=self._costs)
-
-    def history(self, *, analyst: str = "") -> BalanceHistory:
-        """The balance after every entry, by meter and as epsilon at the account's delta.
-
-        Where the account has quotas, an analyst's history is that of the own quota: it says
-        nothing of other analysts. Without a name it is the owner who looks, at the total.
-        """
-        if analyst:
-            texts.name("analyst", analyst)
-        with self._store.reading() as session:
-            rows = session.rows(sql.CHANGES, account=self.name)
-        changes = map(Change._make, rows)
-        return balance_history(self._till.book, changes, analyst=analyst, costs=self._costs)
-
-    def state(self) -> State:
-        """Where the account stands: how many events and entries, the last time, the head."""
-        return self._till.state()
-
-    def entries(self, *, after: int = 0) -> Iterator[Entry]:
-        """The charges in their order, from the one after number ``after``."""
-        return read_entries(self._store, self.name, after=after)
+    def _known_dataset(self, dataset: str) -> str:
+        datasets = self.definition.datasets
+        if dataset not in datasets:
+            raise InvalidParameter("dataset", dataset, f"one of {', '.join(datasets)}")
+        return dataset
 
     def answer(
         self, query: str, *, dataset: str | None = None, analyst: str = ""
@@ -404,16 +317,3 @@ class Account:
             place = f"the answer of entry {entry} of account {self.name!r}"
             raise LedgerCorrupted(place, "it is not the one that was released")
         return StoredAnswer(entry, text)
-
-    def verify(self, *, head: str | None = None) -> Verification:
-        """Check everything that the ledger knows of this account against its chain.
-
-        Args:
-            head: the chain's head as it was noted elsewhere, at any time: it must still be part
-                of the chain, which shows that nothing before it was taken away or rewritten.
-
-        Raises:
-            LedgerCorrupted: something does not hold together; it names the first such place.
-        """
-        with self._store.reading() as session:
-            return verify_account(session, self.name, head=head)

@@ -14,27 +14,27 @@ from quaestor.errors import (
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.account import Account
 from quaestor.ledger.definition import AccountDefinition
+from quaestor.ledger.jobs import read_pending
 from quaestor.ledger.journal.appender import read_state, write_alone
-from quaestor.ledger.journal.events import GENESIS, event_hash, opened_by
+from quaestor.ledger.journal.events import Event, opened_by
 from quaestor.ledger.journal.export import export_events
 from quaestor.ledger.journal.verification import verify_account
-from quaestor.ledger.plan_check import check_new
-from quaestor.ledger.store import seen_heads as seen
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.address import open_store
 from quaestor.ledger.theory import PRICING
-from quaestor.ledger.unsettled import read_pending
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
+    from quaestor.ledger.jobs import Pending
     from quaestor.ledger.journal.verification import Verification
     from quaestor.ledger.store.base import Session
-    from quaestor.ledger.unsettled import Pending
 
 __all__ = ["Ledger"]
+
+_MOST_DEFINITIONS = 256  # that are remembered
 
 
 class Ledger:
@@ -56,6 +56,7 @@ class Ledger:
         """Open the store; a new one is made, an older one brought up to date."""
         self._store = open_store(location, create=create and not read_only, read_only=read_only)
         self._read_only = read_only
+        self._definitions: dict[str, AccountDefinition] = {}
 
     def __enter__(self) -> Self:
         """The ledger itself."""
@@ -85,9 +86,10 @@ class Ledger:
         """
         if not isinstance(definition, AccountDefinition):
             raise InvalidParameter("definition", definition, "an AccountDefinition")
-        if AccountDefinition.from_json(definition.to_json()) != definition:
+        text = definition.to_json()
+        if AccountDefinition.from_json(text) != definition:
             raise InvalidParameter("filter", "another one", "one of quaestor.accounting.filters")
-        check_new(definition)
+        definition.policy.check_new(definition)
 
         def work(session: Session) -> str:
             session.lock_accounts()
@@ -99,7 +101,8 @@ class Ledger:
             return _open(session, definition, time=found.time)
 
         head = write_alone(self._store, work)
-        seen.note(self._store.identity.id, definition.name, seq=1, head=head)
+        self._store.note_head(definition.name, seq=1, head=head)
+        self._definitions[text] = definition
         return Account(self._store, definition)
 
     def account(self, name: str) -> Account:
@@ -111,10 +114,19 @@ class Ledger:
                 near = get_close_matches(name, known, n=1)
                 raise UnknownAccount(name, near=near[0] if near else None)
             state = read_state(self._store, session, name)
-        account = Account(self._store, _definition(found[0], name))
+        account = Account(self._store, self._definition(found[0], name))
         if state.pricing != PRICING and not self._read_only:
             account.price_again()
         return account
+
+    def _definition(self, text: Any, account: str) -> AccountDefinition:
+        """The definition; one that was read before is the same for good."""
+        known = self._definitions.get(text)
+        if known is None:
+            if len(self._definitions) >= _MOST_DEFINITIONS:
+                self._definitions.clear()
+            known = self._definitions[text] = _definition(text, account)
+        return known
 
     def accounts(self) -> tuple[Account, ...]:
         """All accounts, by name."""
@@ -189,29 +201,24 @@ def _refuse_overlap(session: Session, definition: AccountDefinition) -> None:
 
 def _open(session: Session, definition: AccountDefinition, *, time: str) -> str:
     """Begin an account's chain; its head."""
-    event: dict[str, Any] = dict.fromkeys(("analyst", "dataset", "query", "answer"), "")
-    event |= {
-        "account": definition.name,
-        "seq": 1,
-        "kind": "opened",
-        "entry": 0,
-        "time": time,
-        "purpose": opened_by(PRICING),
-        "releases": "[]",
-        "detail": definition.to_json(),
-        "previous": GENESIS,
-    }
-    event["hash"] = event_hash(event)
-    session.run(sql.ADD_EVENT, **event)
-    session.run(sql.ADD_ACCOUNT, name=definition.name, definition=event["detail"])
+    event = Event(
+        definition.name,
+        1,
+        "opened",
+        time=time,
+        purpose=opened_by(PRICING),
+        detail=definition.to_json(),
+    ).sealed()
+    session.run(sql.ADD_EVENT, **event._asdict())
+    session.run(sql.ADD_ACCOUNT, name=definition.name, definition=event.detail)
     session.run(
         sql.ADD_STATE,
         account=definition.name,
         events=1,
         entries=0,
         time=time,
-        head=event["hash"],
+        head=event.hash,
         closed=0,
         pricing=PRICING,
     )
-    return str(event["hash"])
+    return event.hash

@@ -1,21 +1,45 @@
-"""A charge under way: reserved, and then released, or void, or left as it is."""
+"""A charge under way: reserved, and then released, or void, or left as it is.
+
+Those who ask the same question at the same time wait for one charge, and for its answer.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Self
+import random
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from quaestor.errors import ChargeSettled, QuaestorError
-from quaestor.ledger.charge_lease import Keeper
+from quaestor.errors import (
+    AnswerPending,
+    ChargeSettled,
+    LedgerCorrupted,
+    LedgerUnavailable,
+    QuaestorError,
+)
+from quaestor.ledger import jobs
+from quaestor.ledger.jobs import Answered, JobState, SharedQuestion, Waiting
+from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
-    from quaestor.ledger.charge_transaction import Till
-    from quaestor.ledger.jobs import JobState
-    from quaestor.ledger.request import Request
+    from quaestor.ledger.cashier import Cashier, Once
+    from quaestor.ledger.price import Request
 
-__all__ = ["Charge"]
+__all__ = ["PATIENCE", "Charge", "claim", "original"]
+
+PATIENCE = 600.0
+"""How many seconds somebody waits for an answer that another one has asked for."""
+
+_Stored = TypeVar("_Stored")
+_FIRST, _LONGEST = 0.01, 0.5  # seconds between two looks at the ledger
+_PARTS = 4
+"""How often a lease is renewed before it would end."""
 
 
 class Charge:
@@ -37,13 +61,13 @@ class Charge:
     """
 
     __slots__ = (
-        *("_drawing", "_keeper", "_marked", "_process", "_running", "_settled", "_till"),
+        *("_drawing", "_lease", "_marked", "_process", "_running", "_settled", "_cashier"),
         *("attempt", "entry", "repeated", "request"),
     )
 
     def __init__(
         self,
-        till: Till,
+        cashier: Cashier,
         request: Request,
         *,
         entry: int,
@@ -51,7 +75,7 @@ class Charge:
         repeated: bool = False,
     ) -> None:
         """Keep what was reserved; the ledger has it already."""
-        self._till, self.request, self.entry = till, request, entry
+        self._cashier, self.request, self.entry = cashier, request, entry
         self.attempt = 0 if job is None else job.attempt
         """Which attempt to complete it this is, from 1; 0 if nobody else can hold it."""
         self.repeated = repeated
@@ -59,11 +83,11 @@ class Charge:
         self._drawing = self._marked = self._running = False
         self._settled: str | None = None if job is None else job.settled
         self._process = os.getpid()
-        self._keeper = Keeper(till, job) if job is not None and job.lease else None
+        self._lease = _Lease(cashier, job) if job is not None and job.lease else None
 
     def __repr__(self) -> str:
         """The entry, and how it stands."""
-        return f"<entry {self.entry} of account {self._till.name!r}, {self.status}>"
+        return f"<entry {self.entry} of account {self._cashier.name!r}, {self.status}>"
 
     @property
     def status(self) -> str:
@@ -73,7 +97,7 @@ class Charge:
     @property
     def receipt(self) -> int:
         """The number to tell the analyst: the entry's or, with quotas, of the own charges only."""
-        return self._till.receipt(self.request, entry=self.entry)
+        return self._cashier.receipt(self.request, entry=self.entry)
 
     def running(self) -> None:
         """A statement is about to be sent to the engine: from here on the charge cannot be void.
@@ -96,7 +120,7 @@ class Charge:
         if self._marked:
             return
         try:
-            self._till.draw(entry=self.entry, attempt=self.attempt)
+            self._cashier.draw(entry=self.entry, attempt=self.attempt)
         except QuaestorError:
             raise
         except BaseException:
@@ -108,7 +132,7 @@ class Charge:
         """The answer is about to be shown: keep it, word for word, and settle the charge."""
         self._refuse_if_settled()
         self._drawing = True
-        self._till.release(
+        self._cashier.release(
             self.request, entry=self.entry, attempt=self.attempt, drawn=self._marked, answer=answer
         )
         self._settled = "released"
@@ -126,7 +150,7 @@ class Charge:
         if self.repeated:
             raise ChargeSettled(self.entry, problem="stays charged: somebody else has made it")
         try:
-            self._till.void(self.request, entry=self.entry, attempt=self.attempt, reason=reason)
+            self._cashier.void(self.request, entry=self.entry, attempt=self.attempt, reason=reason)
         except QuaestorError:
             raise
         except BaseException:
@@ -144,8 +168,8 @@ class Charge:
 
     def __enter__(self) -> Self:
         """The charge itself; others who ask the same question wait for it from here on."""
-        if self._keeper is not None and self._settled is None:
-            self._keeper.start()
+        if self._lease is not None and self._settled is None:
+            self._lease.start()
         return self
 
     def __exit__(
@@ -157,9 +181,83 @@ class Charge:
         """Leave an unsettled charge in place, for others to complete where that is possible."""
         if self._process != os.getpid():
             return  # it is held by a parent, which goes on
-        if self._keeper is not None:
-            self._keeper.stop()
+        if self._lease is not None:
+            self._lease.stop()
         if self._settled is None:
             self._settled = "left"
-        if self._settled == "left" and self._keeper is not None:
-            self._keeper.give_up(problem)
+        if self._settled == "left" and self._lease is not None:
+            self._lease.give_up(problem)
+
+
+class _Lease:
+    """Renews a lease from a thread of its own: it ends with the process, stops with it too."""
+
+    __slots__ = ("_cashier", "_job", "_lock", "_over")
+
+    def __init__(self, cashier: Cashier, job: JobState) -> None:
+        """Keep what is held."""
+        self._cashier, self._job = cashier, job
+        self._over, self._lock = threading.Event(), threading.Lock()
+
+    def start(self) -> None:
+        """Hold the charge from here on."""
+        threading.Thread(target=self._renew, daemon=True, name="quaestor lease").start()
+
+    def _renew(self) -> None:
+        while not self._over.wait(jobs.LEASE / _PARTS):
+            with self._lock, suppress(QuaestorError):  # the next time, perhaps
+                if not self._over.is_set():
+                    self._cashier.hold(self._job, give_up=False)
+
+    def stop(self) -> None:
+        """Renew it no more."""
+        self._over.set()
+
+    def give_up(self, problem: BaseException | None) -> None:
+        """Let somebody else complete the charge at once; without this, when the lease ends."""
+        self.stop()
+        if not isinstance(problem, LedgerUnavailable):
+            with self._lock, suppress(QuaestorError):
+                self._cashier.hold(self._job, give_up=True)
+
+
+def claim(
+    cashier: Cashier, request: Request, answer: Callable[[], _Stored | None], *, patience: float
+) -> _Stored | JobState:
+    """The stored answer, or a charge to be completed: a new one, or one that was left behind.
+
+    Raises:
+        ChargeSettled: whoever was waited for has failed; the charge stays, and a later repeat of
+            the question completes it.
+        AnswerPending: somebody is still at work on it.
+    """
+    analyst = request.analyst if cashier.limits.definition.shares else ""
+    question = SharedQuestion(cashier.name, request, analyst=analyst)
+    once: Once[JobState | Waiting | Answered] = question
+    deadline, pause = time.monotonic() + patience, _FIRST
+    while True:
+        found = cashier.charge_once(request, once)
+        if isinstance(found, JobState):
+            return found
+        if isinstance(found, Answered):
+            stored = answer()
+            if stored is not None:
+                return stored
+        elif found.failed:
+            raise ChargeSettled(found.job.entry, problem="was left behind and stays charged")
+        elif time.monotonic() > deadline:
+            raise AnswerPending(cashier.name)
+        else:
+            question.waited = (found.job.entry, found.job.attempt)
+        time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  # not for noise
+        pause = min(2 * pause, _LONGEST)
+
+
+def original(cashier: Cashier, request: Request, *, entry: int) -> Request:
+    """The request as it was charged: whoever takes a charge over may have another name."""
+    with cashier.store.reading() as session:
+        row = session.row(sql.CHARGE_OF, account=cashier.name, entry=entry)
+    if row is None:
+        raise LedgerCorrupted(f"entry {entry} of account {cashier.name!r}", "it is gone")
+    analyst, purpose = row
+    return replace(request, analyst=analyst, purpose=purpose)

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.membership import NEIGHBOURS
-from quaestor.accounting.membership.facts import All, Fact
-from quaestor.accounting.membership.facts_codec import fact_from_dict
+from quaestor.accounting.membership.facts import All, Fact, fact_from_dict
 from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.releases.base import LARGEST_EPSILON, check_real
-from quaestor.errors import InvalidParameter
+from quaestor.errors import InvalidParameter, QuaestorError
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.policies.kinds import Dashboard, Open, Planned, Policy, policy_from_dict
-from quaestor.ledger.theory import best_filter, filter_from_dict
+from quaestor.ledger.policies.base import Policy, policy_from_dict
+from quaestor.ledger.policies.open import Open, check_filter
+from quaestor.ledger.price import Request, checked_releases
+from quaestor.ledger.theory import best_filter, filter_from_dict, refuse_misfits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from quaestor.accounting.filters.base import Filter
-    from quaestor.accounting.releases import Release
 
-__all__ = ["ANYBODY", "AccountDefinition", "Quota", "Share"]
+__all__ = [
+    "ANYBODY",
+    "AccountDefinition",
+    "Quota",
+    "Share",
+    "plan_problem",
+    "planned_epsilon",
+]
 
 ANYBODY = "*"
 """The name under which every analyst without a quota of their own has one."""
@@ -47,7 +55,7 @@ class Quota:
         if self.analyst != ANYBODY:
             texts.name("analyst", self.analyst)
         _check_target(self)
-        _check_filter(self.filter, epsilon=self.epsilon, delta=self.delta)
+        check_filter(self.filter, epsilon=self.epsilon, delta=self.delta)
 
     def to_dict(self) -> dict[str, Any]:
         """The quota as plain JSON values."""
@@ -113,6 +121,44 @@ class AccountDefinition:
         by_name = {quota.analyst: quota for quota in self.shares}
         return by_name.get(analyst, by_name.get(ANYBODY))
 
+    def request(  # noqa: PLR0913  # what an entry says
+        self,
+        releases: object,
+        *,
+        dataset: str | None,
+        analyst: str,
+        purpose: str = "",
+        query: str = "",
+        query_text: str | None = None,
+        by_owner: bool = False,
+    ) -> Request:
+        """What is asked of the account, or an error that says what is wrong with it.
+
+        Where there are quotas it needs a name, unless it is the owner who asks what would fit. The
+        text of a query stands for its digest.
+        """
+        if query_text is not None:
+            digest = texts.query_digest(query_text)
+            if query not in ("", digest):
+                raise InvalidParameter("query", query, "left out, or the digest of query_text")
+            query = digest
+        if dataset is None and len(self.datasets) == 1:
+            dataset = self.datasets[0]
+        if dataset not in self.datasets:
+            valid = f"one of the account's: {', '.join(self.datasets)}"
+            raise InvalidParameter("dataset", dataset, valid)
+        if analyst or (self.shares and not by_owner):
+            texts.name("analyst", analyst)
+        listed = checked_releases("releases", releases)
+        refuse_misfits("releases", listed)
+        return Request(
+            releases=listed,
+            dataset=dataset,
+            analyst=analyst,
+            purpose=texts.line("purpose", purpose),
+            query=texts.line("query", query),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The definition as plain JSON values."""
         return {
@@ -170,12 +216,6 @@ def _check_target(target: AccountDefinition | Quota) -> None:
     object.__setattr__(target, "delta", check_real("delta", target.delta, low=0.0, high=1.0))
 
 
-def _check_filter(chosen: Filter | None, *, epsilon: float, delta: float) -> None:
-    if chosen is not None and (chosen.epsilon > epsilon or chosen.delta > delta):
-        shown = f"({chosen.epsilon:g}, {chosen.delta:g})"
-        raise InvalidParameter("filter", shown, f"within the target ({epsilon:g}, {delta:g})")
-
-
 def _checked_datasets(datasets: object) -> tuple[str, ...]:
     listed = (datasets,) if isinstance(datasets, str) else datasets
     if not isinstance(listed, list | tuple) or not listed:
@@ -188,16 +228,9 @@ def _checked_datasets(datasets: object) -> tuple[str, ...]:
 
 def _check_policy(definition: AccountDefinition) -> None:
     policy, datasets = definition.policy, definition.datasets
-    if isinstance(policy, Planned):
-        declared = list(policy.releases)
-    elif isinstance(policy, Dashboard):
-        declared = [dataset for dataset, _ in policy.queries.values()]
-    elif isinstance(policy, Open):
-        declared = []
-        _check_filter(policy.filter, epsilon=definition.epsilon, delta=definition.delta)
-    else:
+    if not isinstance(policy, Policy):
         raise InvalidParameter("policy", policy, "Open(...), Planned(...) or Dashboard(...)")
-    for dataset in declared:
+    for dataset in policy.datasets():
         if dataset not in datasets:
             raise InvalidParameter("policy", dataset, f"about {', '.join(datasets)} only")
 
@@ -205,11 +238,7 @@ def _check_policy(definition: AccountDefinition) -> None:
 def _choose_filters(definition: AccountDefinition) -> None:
     """Fix every filter that is not given, by what the account expects."""
     policy = definition.policy
-    if isinstance(policy, Open) and policy.filter is None:
-        chosen = best_filter(
-            epsilon=definition.epsilon, delta=definition.delta, expected=policy.expected
-        )
-        object.__setattr__(definition, "policy", replace(policy, filter=chosen))
+    object.__setattr__(definition, "policy", policy.completed(definition))
     if not isinstance(definition.shares, list | tuple) or not all(
         isinstance(quota, Quota) for quota in definition.shares
     ):
@@ -217,7 +246,7 @@ def _choose_filters(definition: AccountDefinition) -> None:
     names = [quota.analyst for quota in definition.shares]
     if len(set(names)) < len(names):
         raise InvalidParameter("shares", names, "one for each analyst")
-    expected = _expected(policy)
+    expected = policy.expected_releases()
     quotas = tuple(
         quota
         if quota.filter is not None
@@ -230,9 +259,25 @@ def _choose_filters(definition: AccountDefinition) -> None:
     object.__setattr__(definition, "shares", quotas)
 
 
-def _expected(policy: Policy) -> tuple[Release, ...]:
-    if isinstance(policy, Open):
-        return policy.expected
-    if isinstance(policy, Planned):
-        return tuple(release for listed in policy.releases.values() for release in listed)
-    return tuple(release for _, listed in policy.queries.values() for release in listed)
+def plan_problem(definition: AccountDefinition) -> str | None:
+    """What is wrong with a policy that was accepted by earlier theorems; None if it still stands.
+
+    A dashboard that knows its queries by names alone is checked as a plan: what they ask may have
+    been chosen by answers.
+    """
+    return _problem(definition.to_json()) if definition.policy.checked_again else None
+
+
+@lru_cache(maxsize=256)
+def _problem(text: str) -> str | None:
+    definition = AccountDefinition.from_json(text)
+    try:
+        definition.policy.check_again(definition)
+    except QuaestorError as problem:
+        return f"by today's theorems its promise is not proved: {problem}"
+    return None
+
+
+def planned_epsilon(definition: AccountDefinition) -> float | None:
+    """What the whole plan loses, at the account's delta; None where nothing is planned."""
+    return definition.policy.planned_epsilon(definition)

@@ -1,4 +1,4 @@
-"""What a charge would cost, read on every meter, in numbers and in words.
+"""What is asked of an account, and what it would cost, in numbers and in words.
 
 An analyst who has a quota is shown the meters of that quota and no others: the account's own would
 tell what other analysts have charged, and so what they were answered.
@@ -9,15 +9,52 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quaestor.errors import BudgetExceeded
-from quaestor.ledger.totals.amounts import above, below, shown_above, shown_below
+from quaestor.accounting.releases import Release
+from quaestor.errors import BudgetExceeded, InvalidParameter
+from quaestor.ledger.amounts import above, below, shown_above, shown_below
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from quaestor.accounting.releases import Release
+__all__ = [
+    "MANY",
+    "Balance",
+    "MeterReading",
+    "Price",
+    "Reading",
+    "Request",
+    "checked_releases",
+]
 
-__all__ = ["Balance", "Price", "Reading"]
+MANY = 10**15
+"""How many times something fits that uses nothing: as many as a count can be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One charge that somebody would like to make."""
+
+    releases: tuple[Release, ...]
+    dataset: str
+    analyst: str = ""
+    purpose: str = ""
+    query: str = ""
+    realised: bool = False
+    """Whether it is a history of which nobody has stated that what it is held to was fixed before
+    it began."""
+    statement: str = ""
+    """For an imported history: the importer's statement that it was."""
+
+
+def checked_releases(field: str, value: object) -> tuple[Release, ...]:
+    """A list of releases, or a single one, as a tuple; or an error that says what is wrong."""
+    listed = (value,) if isinstance(value, Release) else value
+    if not isinstance(listed, list | tuple) or not listed:
+        raise InvalidParameter(field, value, "a list of at least one release")
+    for release in listed:
+        if not isinstance(release, Release):
+            raise InvalidParameter(field, release, "made of releases, such as PureDP(epsilon=1)")
+    return tuple(listed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +91,7 @@ class Balance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class MeterReading:
     """What a charge asks of one meter; amounts are None where no amount would do."""
 
     meter: str
@@ -101,6 +138,10 @@ class Reading:
         }
 
 
+Reading = MeterReading
+"""The earlier name of :class:`MeterReading`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
     """Whether a charge fits, and what each meter says about it; nothing was charged.
@@ -117,9 +158,9 @@ class Price:
     account: str
     releases: tuple[Release, ...]
     fits: bool
-    readings: tuple[Reading, ...]
+    readings: tuple[MeterReading, ...]
     left: int
-    short: Reading | None = None
+    short: MeterReading | None = None
     would_fit: str | None = None
     quota_of: str | None = None
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.membership.heaviest import untouched
-from quaestor.ledger.policies.kinds import Dashboard, Open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +49,7 @@ def promise_of(definition: AccountDefinition, *, imported: Mapping[int, str]) ->
     return " ".join(
         (
             *_about(definition),
-            *_fixed(definition),
+            *definition.policy.words(),
             *_imports(imported),
             *((_QUOTAS,) if definition.shares else ()),
         )
@@ -86,38 +85,6 @@ def _listed(names: tuple[str, ...]) -> str:
     shown = ", ".join(names[:_MOST_SHOWN])
     more = len(names) - _MOST_SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _fixed(definition: AccountDefinition) -> Iterator[str]:
-    policy = definition.policy
-    if isinstance(policy, Open):
-        if policy.filter is not None:
-            _, rest = policy.filter.words().split(". ", 1)  # the filter knows no neighbours
-            freely = rest.replace("They may choose", "Analysts may choose", 1)
-            yield freely.removesuffix(" All of this was fixed before the first answer.")
-        yield (
-            "These limits were fixed by whoever opened the account, when it was opened and before "
-            "its first answer."
-        )
-        return
-    if not isinstance(policy, Dashboard):
-        yield (
-            "The list of releases was declared by whoever opened the account, when it was opened "
-            "and before its first answer, and nothing else is ever charged. Analysts may choose "
-            "the questions and their order by all answers so far, but not the noise."
-        )
-    elif policy.by_digest:
-        yield (
-            "The queries themselves were declared by whoever opened the account, each by the "
-            "SHA-256 of its text and with its releases, when it was opened and before its first "
-            "answer. Nothing else is ever charged, and nothing may be chosen by answers."
-        )
-    else:
-        yield (
-            "The names of the queries and their releases were declared by whoever opened the "
-            "account, when it was opened and before its first answer, and nothing else is ever "
-            "charged. What a name asks may be chosen by answers, so this is held to be a plan."
-        )
 
 
 def _imports(imported: Mapping[int, str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Where the ledger meets the theory of filters: the only module that knows how they are made."""
+"""Where the ledger meets the theory: what releases cost, and which ones accounts speak about."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from quaestor.accounting.filters import (
     filter_from_dict,
     fitting_version,
 )
-from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter
+from quaestor.accounting.filters.base import DeltaMeter, EpsilonMeter
 from quaestor.accounting.filters.moments import MomentMeter
 from quaestor.accounting.membership import heaviest as across
-from quaestor.accounting.membership.replacement import with_record_replaced
-from quaestor.ledger.fitness import misfit
+from quaestor.accounting.releases import GraphSketch, SampledWithoutReplacement, counts_of
+from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,9 +31,11 @@ __all__ = [
     "filter_from_dict",
     "fitting_version",
     "heaviest",
+    "misfit",
     "odometer",
     "realised_cost",
-    "with_record_replaced",
+    "refuse_misfits",
+    "refuse_mixed_directions",
 ]
 
 PRICING = 2
@@ -56,7 +58,7 @@ def cost(meter: Meter, releases: Iterable[Release], *, neighbours: str) -> Fract
     once = meter.cost(listed)
     if neighbours != "replace_record" or once is None:
         return once
-    twice = meter.cost(map(with_record_replaced, listed))
+    twice = meter.cost(release.with_record_replaced() for release in listed)
     return None if twice is None else max(twice, 2 * once)
 
 
@@ -106,3 +108,63 @@ def odometer(*, delta: float) -> Odometer:
     is used must not depend on what was asked.
     """
     return Odometer(delta=delta / 2, reserved=delta / 2)
+
+
+def misfit(releases: Iterable[Release]) -> Release | None:
+    """The first release whose promise is about other neighbours than any account compares.
+
+    ``SampledWithoutReplacement`` is about a record that is replaced while the population stays as
+    large as it is. Every account also compares worlds in which somebody is absent.
+    """
+    return next(
+        (
+            r
+            for r in (each.counted()[0] for each in releases)
+            if isinstance(r, SampledWithoutReplacement)
+        ),
+        None,
+    )
+
+
+def refuse_misfits(field: str, releases: Iterable[Release]) -> None:
+    """Refuse what no account can speak about.
+
+    Raises:
+        InvalidParameter: with what to use instead.
+    """
+    found = misfit(releases)
+    if found is not None:
+        raise InvalidParameter(
+            field,
+            str(found),
+            "releases about a person who is added or removed; SampledWithoutReplacement is about "
+            "one who is replaced in a population of fixed size, and no account compares only "
+            "that. Sample with PoissonSampled(release=..., rate=...), or charge the release "
+            "without its sampling",
+        )
+
+
+def refuse_mixed_directions(releases: Iterable[Release]) -> None:
+    """Refuse a plan in which a graph sketch stands beside other releases with a direction.
+
+    An edge's weight may rise in one sketch and fall in another, and nothing in a description says
+    which. Composition needs one world that is the heavier one in all of them. A filter does not:
+    it counts each release in its worse direction.
+
+    Raises:
+        InvalidParameter: with what to do instead.
+    """
+    listed = list(releases)
+    directed = sum(count for single, count in counts_of(listed).items() if single.directed)
+    sketch = next(
+        (r for r in (each.counted()[0] for each in listed) if isinstance(r, GraphSketch)), None
+    )
+    if sketch is not None and directed > 1:
+        raise InvalidParameter(
+            "policy",
+            str(sketch),
+            "alone among releases with a direction (sketches, sampled ones, pairs of one's own): "
+            "a plan composes them only if the same world is the heavier one in all, and that "
+            "cannot be checked here. Open an account with the policy open, whose filter counts "
+            "each release in its worse direction",
+        )

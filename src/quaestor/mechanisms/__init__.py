@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from quaestor.mechanisms.base import Mechanism
 from quaestor.mechanisms.columns import Figure, release_count, release_mean, release_sum
-from quaestor.mechanisms.described import mechanism_for
 from quaestor.mechanisms.kinds.counted_quantile import CountedQuantile
 from quaestor.mechanisms.kinds.exponential import (
     ExponentialMechanism,
@@ -33,6 +32,7 @@ from quaestor.mechanisms.kinds.quantile import Quantile, quantile
 from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
 from quaestor.mechanisms.kinds.sketch import SketchAnswer
 from quaestor.mechanisms.kinds.staircase import Staircase
+from quaestor.mechanisms.registry import mechanism_for
 
 __all__ = [
     "CountedQuantile",

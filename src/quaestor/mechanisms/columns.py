@@ -8,7 +8,6 @@ whose sensitivity is smaller than that is refused.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,22 +15,19 @@ import numpy as np
 from quaestor.accounting.releases.base import check_real
 from quaestor.errors import InvalidParameter
 from quaestor.mechanisms.grid import on_grid, steps_across, values_on_grid
-from quaestor.mechanisms.kinds.gaussian import DiscreteGaussian, Gaussian
-from quaestor.mechanisms.kinds.geometric import Geometric
-from quaestor.mechanisms.kinds.laplace import Laplace
-from quaestor.mechanisms.kinds.staircase import Staircase
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.releases import Release
+    from quaestor.mechanisms.base import AdditiveNoise, DescribedMechanism
 
-__all__ = ["Additive", "Figure", "release_count", "release_mean", "release_sum"]
+__all__ = ["CONFIDENCE", "Figure", "release_count", "release_mean", "release_sum", "release_value"]
 
-Additive = Geometric | DiscreteGaussian | Laplace | Gaussian | Staircase
+CONFIDENCE = 0.95
+"""That of the errors of figures."""
 
-_CONFIDENCE = 0.95
 _LARGEST_STEPS = 2**53  # which floats hold exactly
 
 
@@ -47,27 +43,38 @@ class Figure(NamedTuple):
     losses: tuple[Release, ...]
 
 
-def release_count(mechanism: Additive, values: ArrayLike) -> Figure:
+def release_value(mechanism: DescribedMechanism, value: float) -> Figure:
+    """One value, as it is."""
+    return Figure(
+        released=mechanism.release(value),
+        standard_error=mechanism.standard_error,
+        error=mechanism.error(confidence=CONFIDENCE),
+        losses=(mechanism.loss,),
+    )
+
+
+def release_count(mechanism: AdditiveNoise, values: ArrayLike) -> Figure:
     """How many entries there are; one row moves this by 1."""
     _check_sensitivity(mechanism, 1.0)
-    return _noisy(mechanism, np.asarray(values).size)
+    return release_value(mechanism, np.asarray(values).size)
 
 
-def release_sum(mechanism: Additive, values: ArrayLike, *, low: float, high: float) -> Figure:
+def release_sum(mechanism: AdditiveNoise, values: ArrayLike, *, low: float, high: float) -> Figure:
     """The sum of the entries, each moved into ``[low, high]``.
 
+    >>> from quaestor.mechanisms import Geometric
     >>> noise = Geometric(scale=1200.0, sensitivity=120)
     >>> total = release_sum(noise, [34, 51, 178], low=0, high=120)
     >>> print(*total.losses)
     Geometric(scale=1200.0, sensitivity=120)
     """
-    step = _step(mechanism)
+    step = mechanism.step
     _check_sensitivity(mechanism, max(abs(end) for end in _bounds(low, high, step)) * step)
     steps = _steps(values, low, high, step)
-    return _noisy(mechanism, _total(sum(steps), step))
+    return release_value(mechanism, _total(sum(steps), step))
 
 
-def release_mean(mechanism: Additive, values: ArrayLike, *, low: float, high: float) -> Figure:
+def release_mean(mechanism: AdditiveNoise, values: ArrayLike, *, low: float, high: float) -> Figure:
     """The mean of the entries, each moved into ``[low, high]``.
 
     Two releases: the sum of the entries' differences from the middle of the bounds, which has
@@ -75,18 +82,19 @@ def release_mean(mechanism: Additive, values: ArrayLike, *, low: float, high: fl
     its sensitivity of 1. The mean is a function of these two; the standard error is estimated
     from them.
 
+    >>> from quaestor.mechanisms import Geometric
     >>> noise = Geometric(scale=600.0, sensitivity=60)
     >>> print(*release_mean(noise, [34, 51, 178], low=0, high=120).losses, sep=" + ")
     Geometric(scale=600.0, sensitivity=60) + Geometric(scale=10.0, sensitivity=1)
     """
-    step = _step(mechanism)
+    step = mechanism.step
     first, last = _bounds(low, high, step)
     middle = (first + last) // 2
     _check_sensitivity(mechanism, (last - middle) * step)
     steps = _steps(values, low, high, step)
-    counting = _for_counts(mechanism)
+    counting = mechanism.for_counts()
     total = _total(sum(steps) - middle * len(steps), step)
-    differences = _noisy(mechanism, total).released
+    differences = release_value(mechanism, total).released
     people = max(counting.release(len(steps)), 1)
     mean = middle * step + differences / people
     spread = max(abs(mean - middle * step), 0.0) * counting.standard_error
@@ -98,37 +106,8 @@ def release_mean(mechanism: Additive, values: ArrayLike, *, low: float, high: fl
     )
 
 
-def _noisy(mechanism: Additive, value: float) -> Figure:
-    return Figure(
-        released=mechanism.release(value),  # type: ignore[call-overload]  # whole where it must be
-        standard_error=mechanism.standard_error,
-        error=mechanism.interval(confidence=_CONFIDENCE),
-        losses=(mechanism.loss,),
-    )
-
-
-def _for_counts(mechanism: Additive) -> Additive:
-    """The same kind of noise, for a sensitivity of 1."""
-    share = 1 / mechanism.sensitivity
-    match mechanism:
-        case Geometric():
-            return replace(mechanism, scale=mechanism.scale * share, sensitivity=1)
-        case DiscreteGaussian():
-            return replace(mechanism, sigma=mechanism.sigma * share, sensitivity=1)
-        case Laplace():
-            return Laplace(scale=mechanism.scale * share)
-        case Gaussian():
-            return Gaussian(sigma=mechanism.sigma * share)
-        case Staircase():
-            return Staircase(epsilon=mechanism.epsilon, gamma=mechanism.gamma)
-
-
-def _step(mechanism: Additive) -> float:
-    return 1.0 if isinstance(mechanism, Geometric | DiscreteGaussian) else mechanism.step
-
-
-def _check_sensitivity(mechanism: Additive, needed: float) -> None:
-    step = _step(mechanism)
+def _check_sensitivity(mechanism: AdditiveNoise, needed: float) -> None:
+    step = mechanism.step
     if steps_across(mechanism.sensitivity, step) * step < needed:
         raise InvalidParameter(
             "sensitivity", mechanism.sensitivity, f"at least {needed:g}, which one row may move"

@@ -14,11 +14,6 @@ import pytest
 from mpmath import mp, mpf  # type: ignore[import-untyped, unused-ignore]
 
 from quaestor.accounting.filters import DeltaMeter, EpsilonMeter, MomentMeter, RangeMeter
-from quaestor.accounting.filters.concentrated import rho_of
-from quaestor.accounting.filters.gaussian import squared_mu_of
-from quaestor.accounting.filters.moments import log_moment_of
-from quaestor.accounting.filters.pure import Loss, pure_loss
-from quaestor.accounting.membership.replacement import TwoChanges
 from quaestor.accounting.releases import (
     ApproxDP,
     BoundedRange,
@@ -40,6 +35,8 @@ from quaestor.accounting.releases import (
     Staircase,
     ZeroConcentratedDP,
 )
+from quaestor.accounting.releases.base import PureLoss
+from quaestor.accounting.releases.two_changes import TwoChanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,22 +134,22 @@ def enclosed(cost: Fraction | None, truth: mpf) -> None:
 def test_black_boxes_cost_the_moment_of_randomized_response(epsilon: float, order: float) -> None:
     with mp.workdps(60):
         truth = responses(epsilon, 2, order)
-        enclosed(log_moment_of(PureDP(epsilon=epsilon), order), truth)
-        enclosed(log_moment_of(ApproxDP(epsilon=epsilon, delta=0.01), order), truth)
+        enclosed(PureDP(epsilon=epsilon).log_moment(order), truth)
+        enclosed(ApproxDP(epsilon=epsilon, delta=0.01).log_moment(order), truth)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_mechanisms_cost_the_moments_of_their_own_loss(order: float) -> None:
     with mp.workdps(30):
-        enclosed(log_moment_of(Laplace(scale=2.0), order), laplace(2.0, order))
+        enclosed(Laplace(scale=2.0).log_moment(order), laplace(2.0, order))
         truth = geometric(1.5, 3, order)
-        enclosed(log_moment_of(Geometric(scale=1.5, sensitivity=3), order), truth)
+        enclosed(Geometric(scale=1.5, sensitivity=3).log_moment(order), truth)
         truth = responses(0.5, 7, order)
-        enclosed(log_moment_of(RandomizedResponse(epsilon=0.5, categories=7), order), truth)
-        enclosed(log_moment_of(Staircase(epsilon=1.25), order), staircase(1.25, order))
+        enclosed(RandomizedResponse(epsilon=0.5, categories=7).log_moment(order), truth)
+        enclosed(Staircase(epsilon=1.25).log_moment(order), staircase(1.25, order))
         truth = mpf(order) * (mpf(order) + 1) / (2 * mpf(3) ** 2)
-        enclosed(log_moment_of(Gaussian(sigma=3.0), order), truth)
-        enclosed(log_moment_of(ZeroConcentratedDP(rho=0.25), order), truth * 9 / 2)
+        enclosed(Gaussian(sigma=3.0).log_moment(order), truth)
+        enclosed(ZeroConcentratedDP(rho=0.25).log_moment(order), truth * 9 / 2)
 
 
 @pytest.mark.parametrize("order", [0.5, 3.0, 8.0])
@@ -162,7 +159,7 @@ def test_a_sample_costs_the_worse_of_removing_and_adding(order: float) -> None:
         truth = max(
             sampled_gaussian(1.5, 0.1, order, removing=removing) for removing in (True, False)
         )
-        enclosed(log_moment_of(release, order), truth)
+        enclosed(release.log_moment(order), truth)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -173,14 +170,14 @@ def test_vectors_cost_the_worse_direction_given_that_not_all_is_told(order: floa
         finite = of_vectors(first, second, mpf(order)) - mp.log(mp.fsum(first))
         turned = of_vectors(second, first, mpf(order))
         release = ProbabilityVectors(p=p, q=q)
-        enclosed(log_moment_of(release, order), max(finite, turned))
-        assert 0 <= pure_loss(release).delta - Fraction(1, 16) < Fraction(1, 2**50)
+        enclosed(release.log_moment(order), max(finite, turned))
+        assert 0 <= release.pure_loss().delta - Fraction(1, 16) < Fraction(1, 2**50)
 
 
 @pytest.mark.parametrize("case", VECTORS["range_moment"], ids=lambda case: case["id"])
 def test_ranges_cost_the_published_moment(case: dict[str, str]) -> None:
     with mp.workdps(30):
-        cost = log_moment_of(BoundedRange(epsilon=float(case["range"])), float(case["order"]))
+        cost = BoundedRange(epsilon=float(case["range"])).log_moment(float(case["order"]))
         enclosed(cost, mpf(case["log_moment"]))
 
 
@@ -188,7 +185,7 @@ def test_ranges_cost_the_moment_of_the_worst_two_outcomes() -> None:
     rng = random.Random(5)
     for _ in range(40):
         spread, order = rng.uniform(0.01, 6), 10 ** rng.uniform(-1.5, 1.7)
-        cost = log_moment_of(BoundedRange(epsilon=spread), order)
+        cost = BoundedRange(epsilon=spread).log_moment(order)
         with mp.workdps(30):
             found = mpf(0)
             for i in range(1, 200):
@@ -211,7 +208,7 @@ def test_discrete_gaussian_noise_costs_no_less_than_its_moments() -> None:
             for order in (0.3, 1.0, 2.5):
                 truth = of_vectors([x / whole for x in p], [x / whole for x in q], mpf(order))
                 release = DiscreteGaussian(sigma=sigma, sensitivity=sensitivity)
-                cost = log_moment_of(release, order)
+                cost = release.log_moment(order)
                 assert cost is not None
                 assert truth <= mpf(cost.numerator) / cost.denominator * (1 + mpf(10) ** -20)
 
@@ -232,7 +229,7 @@ def test_rhos_bound_all_moments_and_are_attained_at_small_orders(epsilon: float)
     ]
     with mp.workdps(40):
         for release, moment in cases:
-            rho = rho_of(release)
+            rho = release.concentrated_rho()
             assert rho is not None
             exact = mpf(rho.numerator) / rho.denominator
             for order in (1e-6, 0.01, 0.5, 2.0, 30.0):
@@ -244,7 +241,7 @@ def test_rhos_bound_all_moments_and_are_attained_at_small_orders(epsilon: float)
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 5.0, 100.0])
 def test_the_mu_of_a_black_box_is_the_least_one_that_covers_it(epsilon: float) -> None:
-    squared = squared_mu_of(PureDP(epsilon=epsilon))
+    squared = PureDP(epsilon=epsilon).squared_mu()
     assert squared is not None
     with mp.workdps(80):
         mu = mp.sqrt(mpf(squared.numerator) / squared.denominator)
@@ -261,14 +258,14 @@ def test_the_mu_of_a_black_box_is_the_least_one_that_covers_it(epsilon: float) -
 
 
 def test_stated_epsilons_and_deltas_are_taken_as_they_are() -> None:
-    assert pure_loss(PureDP(epsilon=0.1)) == Loss(Fraction(0.1), Fraction(0))
-    assert pure_loss(ApproxDP(epsilon=0.1, delta=1e-9)) == Loss(Fraction(0.1), Fraction(1e-9))
-    assert pure_loss(Staircase(epsilon=0.7)) == Loss(Fraction(0.7), Fraction(0))
-    assert pure_loss(RandomizedResponse(epsilon=0.7, categories=9)) == Loss(
+    assert PureDP(epsilon=0.1).pure_loss() == PureLoss(Fraction(0.1), Fraction(0))
+    assert ApproxDP(epsilon=0.1, delta=1e-9).pure_loss() == PureLoss(Fraction(0.1), Fraction(1e-9))
+    assert Staircase(epsilon=0.7).pure_loss() == PureLoss(Fraction(0.7), Fraction(0))
+    assert RandomizedResponse(epsilon=0.7, categories=9).pure_loss() == PureLoss(
         Fraction(0.7), Fraction(0)
     )
-    assert pure_loss(BoundedRange(epsilon=0.7)) == Loss(Fraction(0.7), Fraction(0))
-    assert pure_loss(ExponentialMechanism(epsilon=0.7, monotonic=True)) == Loss(
+    assert BoundedRange(epsilon=0.7).pure_loss() == PureLoss(Fraction(0.7), Fraction(0))
+    assert ExponentialMechanism(epsilon=0.7, monotonic=True).pure_loss() == PureLoss(
         Fraction(0.35), Fraction(0)
     )
 
@@ -318,7 +315,7 @@ def test_quotients_and_samples_are_rounded_up_by_hardly_anything() -> None:
             (ProbabilityVectors(p=(0.125, 0.875), q=(0.5, 0.5)), mp.log(4)),
             (TwoChanges(epsilon=0.75, delta=0.0), mpf(1.5)),
         ):
-            cost = pure_loss(release).epsilon
+            cost = release.pure_loss().epsilon
             assert cost is not None
             assert truth <= mpf(cost.numerator) / cost.denominator <= truth * (1 + mpf(10) ** -11)
 
@@ -330,7 +327,7 @@ def test_what_a_pair_of_densities_leaves_outside_counts_as_told() -> None:
     pair = DensityPair.of(
         lambda x: bell(x, 0.1), lambda x: bell(x, 0.0), edges=[i / 8 for i in range(-40, 42)]
     )
-    loss = pure_loss(pair)
+    loss = pair.pure_loss()
     tails = [
         sum(math.erfc(far / math.sqrt(2)) / 2 for far in (5.125 - at, 5 + at)) for at in (0, 0.1)
     ]

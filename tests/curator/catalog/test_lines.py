@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quaestor.curator.catalog.lines import lines_of
+from quaestor.curator.catalog.sections import lines_of
 from tests.curator.catalog.examples import documented
 
 if TYPE_CHECKING:

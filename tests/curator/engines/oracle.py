@@ -469,7 +469,7 @@ def _groups(query: q.Query, by_unit: dict[Cell, dict[Any, list[Row]]]) -> list[A
     )
 
 
-def _steps(measure: m.Total | m.Histogram, rows: list[Row]) -> list[int]:
+def _steps(measure: m.Total | m.ValueCounts, rows: list[Row]) -> list[int]:
     values = [evaluate(measure.operand, row)[1] for row in rows]
     return [
         int(_clip(math.floor(value / measure.step + 0.5), measure.low, measure.high))
@@ -481,13 +481,13 @@ def _steps(measure: m.Total | m.Histogram, rows: list[Row]) -> list[int]:
 def _measure(measure: m.Measure, members: list[tuple[Cell, list[Row]]]) -> Any:
     if isinstance(measure, m.Units):
         return len(members)
-    if isinstance(measure, m.Rows):
+    if isinstance(measure, m.RowCount):
         return sum(min(measure.rows, _there(measure, rows)) for _, rows in members)
     if isinstance(measure, m.Total):
         return sum(_total(_steps(measure, rows), measure.rows) for _, rows in members)
     if isinstance(measure, m.Distinct):
         return len({code for unit, rows in members for code in _different(measure, unit, rows)})
-    assert isinstance(measure, m.Histogram)
+    assert isinstance(measure, m.ValueCounts)
     counts: dict[int, int] = {}
     for _, rows in members:
         for value in _thinned(sorted(_steps(measure, rows)), measure.rows):
@@ -495,7 +495,7 @@ def _measure(measure: m.Measure, members: list[tuple[Cell, list[Row]]]) -> Any:
     return counts
 
 
-def _there(measure: m.Rows, rows: list[Row]) -> int:
+def _there(measure: m.RowCount, rows: list[Row]) -> int:
     if measure.operand is None:
         return len(rows)
     return sum(evaluate(measure.operand, row)[1] is not None for row in rows)

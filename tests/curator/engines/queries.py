@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quaestor.curator.kernel.measures import Distinct, Histogram, Measure, Rows, Total, Units
+from quaestor.curator.kernel.measures import Distinct, Measure, RowCount, Total, Units, ValueCounts
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -84,9 +84,9 @@ def total(operand: Expression, *, rows: int = 3, step: float = 2.0**-6) -> Total
     return Total(operand=operand, low=-(2**24), high=2**24, step=step, rows=rows)
 
 
-def truth(condition: Expression) -> Rows:
+def truth(condition: Expression) -> RowCount:
     """How often a condition is true; with its opposite, how often it is NULL."""
-    return Rows(rows=1000, operand=Case(((condition, integer(1)),), integer(None)))
+    return RowCount(rows=1000, operand=Case(((condition, integer(1)),), integer(None)))
 
 
 AGE, COST, TEMP, CODE = Column("age"), Column("cost"), Column("temp"), Column("code")
@@ -219,15 +219,15 @@ WORDS: dict[str, tuple[Expression, Kind]] = {
 
 _PLAIN: tuple[Measure, ...] = (
     Units(),
-    Rows(rows=3),
-    Rows(rows=2, operand=COST),
+    RowCount(rows=3),
+    RowCount(rows=2, operand=COST),
     total(COST, rows=2),
     Total(operand=TEMP, low=-40, high=90, step=0.25, rows=1),
 )
 _ALL: tuple[Measure, ...] = (
     *_PLAIN,
     Distinct(operand=NOTE, rows=2),
-    Histogram(operand=TEMP, low=-20, high=80, step=0.5, rows=2),
+    ValueCounts(operand=TEMP, low=-20, high=80, step=0.5, rows=2),
 )
 _WARDS = key(WARD, "text", "north", "Z", "", "nowhere", "O'Hara\\%", "östlich")
 _VISITS = Scan("visits")
@@ -239,7 +239,7 @@ _RENAMED = Projected(
 _WITH_WARD = Join(_VISITS, Scan("wards"), ((WARD, Column("ward_name")),), "inner")
 _PEOPLE = Filtered(Scan("people"), Comparison("<>", Column("team"), text("green")))
 _WITH_PEOPLE = Join(_VISITS, _PEOPLE, ((Column("patient"), Column("person")),), "inner")
-_BOSS = (total(Column("level")), Rows(rows=2, operand=Column("boss")), Units())
+_BOSS = (total(Column("level")), RowCount(rows=2, operand=Column("boss")), Units())
 
 
 def _case(*measures: Measure, query: Query) -> Case_:
@@ -297,8 +297,8 @@ CASES: dict[str, Case_] = {
         asked(_RENAMED, key(Column("where"), "text", private=True), unit="who"),
         (
             total(Column("spent")),
-            Rows(rows=3),
-            Histogram(operand=Column("spent"), low=0, high=2000, step=1.0, rows=2),
+            RowCount(rows=3),
+            ValueCounts(operand=Column("spent"), low=0, high=2000, step=1.0, rows=2),
         ),
     ),
     "nested": (
@@ -325,7 +325,7 @@ CASES: dict[str, Case_] = {
     ),
     "joined with a private table": (
         asked(_WITH_PEOPLE, key(Column("team"), "text", "red", "blue"), unit="patient"),
-        (total(Column("weight")), Rows(rows=3), Units()),
+        (total(Column("weight")), RowCount(rows=3), Units()),
     ),
     "joined twice": (
         asked(
@@ -339,10 +339,10 @@ CASES: dict[str, Case_] = {
         asked("logins", key(Column("site"), "text", "a", "A", "b:c", ";", "", None)),
         (
             Units(),
-            Rows(rows=2),
+            RowCount(rows=2),
             total(Column("amount"), rows=2, step=1.0),
             Distinct(operand=Column("amount"), rows=2),
-            Histogram(operand=Column("amount"), low=-100, high=100, step=1.0, rows=3),
+            ValueCounts(operand=Column("amount"), low=-100, high=100, step=1.0, rows=3),
         ),
     ),
     "units that are texts, private keys": (
@@ -353,15 +353,20 @@ CASES: dict[str, Case_] = {
         asked("empty", key(Column("x"), "real", 0.0, 1.0)),
         (
             Units(),
-            Rows(rows=1),
+            RowCount(rows=1),
             total(Column("x")),
-            Histogram(operand=Column("x"), low=0, high=4, step=0.25, rows=1),
+            ValueCounts(operand=Column("x"), low=0, high=4, step=0.25, rows=1),
         ),
     ),
-    "an empty table without keys": (asked("empty"), (Units(), Rows(rows=1), total(Column("x")))),
+    "an empty table without keys": (
+        asked("empty"),
+        (Units(), RowCount(rows=1), total(Column("x"))),
+    ),
     "thinned histograms": (
         asked("visits", key(SMOKER, "boolean", *_BOTH), most=4),
-        tuple(Histogram(operand=COST, low=0, high=1000, step=1.0, rows=rows) for rows in (1, 3, 5)),
+        tuple(
+            ValueCounts(operand=COST, low=0, high=1000, step=1.0, rows=rows) for rows in (1, 3, 5)
+        ),
     ),
     "negative totals": (
         asked("visits", _WARDS, groups=6),
@@ -384,7 +389,7 @@ def _battery() -> None:
         some = numbers[start : start + 12]
         name = "numbers: " + ", ".join(name for name, _ in some)
         measures = [
-            one for _, x in some for one in (total(x, rows=1000), Rows(rows=1000, operand=x))
+            one for _, x in some for one in (total(x, rows=1000), RowCount(rows=1000, operand=x))
         ]
         CASES[name] = (
             asked("visits", key(SMOKER, "boolean", *_THREE), groups=3),
@@ -398,7 +403,7 @@ def _battery() -> None:
         CASES[name] = (asked("visits", most=1000), tuple(measures))
     for name, (word, kind) in WORDS.items():
         query = asked("visits", key(word, kind, private=True), groups=1000, most=1000)
-        CASES[f"groups: {name}"] = (query, (Units(), Rows(rows=1000)))
+        CASES[f"groups: {name}"] = (query, (Units(), RowCount(rows=1000)))
 
 
 _battery()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.kernel.measures import Distinct, Histogram, Rows, Total, Units
+from quaestor.curator.kernel.measures import Distinct, RowCount, Total, Units, ValueCounts
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -193,7 +193,7 @@ def random_measures(seed: int, count: int) -> tuple[Measure, ...]:
         step = draw.choice((0.25, 1.0, 0.1))
         measures += [
             Total(operand=number, low=-(2**20), high=2**20, step=step, rows=rows),
-            Rows(rows=rows, operand=writer.write(draw.choice(("boolean", "text", "date")))),
+            RowCount(rows=rows, operand=writer.write(draw.choice(("boolean", "text", "date")))),
         ]
     kind = draw.choice(("text", "number", "date"))
     different = writer.write(kind, 1)
@@ -201,6 +201,6 @@ def random_measures(seed: int, count: int) -> tuple[Measure, ...]:
         different = Call("floor", (different,))
     measures += [
         Distinct(operand=different, rows=2),
-        Histogram(operand=writer.write("number", 2), low=-50, high=200, step=0.5, rows=2),
+        ValueCounts(operand=writer.write("number", 2), low=-50, high=200, step=0.5, rows=2),
     ]
     return tuple(dict.fromkeys(measures))

@@ -11,7 +11,7 @@ import pytest
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
 from quaestor.curator.engines import engine_for, tables_of
-from quaestor.curator.kernel.measures import Measure, Rows, Units
+from quaestor.curator.kernel.measures import Measure, RowCount, Units
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -66,7 +66,7 @@ def test_whatever_goes_wrong_in_the_engine_looks_the_same(tmp_path: Path) -> Non
     engine = engine_for(_catalog(source), ["secrets"])
     query = asked("secrets", unit="id")
     with pytest.raises(EngineFailed) as failure:
-        measured(engine, query, [Units(), Rows(rows=1, operand=Column("name"))])
+        measured(engine, query, [Units(), RowCount(rows=1, operand=Column("name"))])
     error = failure.value
     assert str(error) == str(EngineFailed())
     assert error.__context__ is None
@@ -87,7 +87,7 @@ def test_postgres_answers_again_after_it_failed(postgres_address: str) -> None:
         )
         source = Source(engine="postgres", connection="QUAESTOR_TEST_FAILING", table="secrets")
         engine = engine_for(_catalog(source), ["secrets"])
-        query, measures = asked("secrets", unit="id"), [Rows(rows=1, operand=Column("name"))]
+        query, measures = asked("secrets", unit="id"), [RowCount(rows=1, operand=Column("name"))]
         with pytest.raises(EngineFailed) as failure:
             measured(engine, query, measures)
         assert failure.value.__context__ is None
@@ -232,7 +232,7 @@ def test_what_cannot_be_computed_is_refused_before_any_row_is_read(
     expression: Expression, says: str, duckdb_engine: Engine
 ) -> None:
     with pytest.raises(InvalidParameter, match=says):
-        statements(duckdb_engine, asked("visits"), [Rows(rows=1, operand=expression)])
+        statements(duckdb_engine, asked("visits"), [RowCount(rows=1, operand=expression)])
 
 
 class Stranger(Measure):

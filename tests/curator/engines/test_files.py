@@ -9,7 +9,7 @@ import pytest
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
 from quaestor.curator.engines import engine_for
-from quaestor.curator.kernel.measures import Distinct, Rows, Total, Units
+from quaestor.curator.kernel.measures import Distinct, RowCount, Total, Units
 from quaestor.curator.language.expressions import Column
 from quaestor.errors import SourceUnavailable
 from tests.curator.engines.answers import measured, statements
@@ -39,10 +39,10 @@ _FIRST = (
 _SECOND = "id,name,height,born,alive\n9007199254740993,é,-3,0001-01-01,\n 3,z,1e2,,true\n"
 _MEASURES = (
     Units(),
-    Rows(rows=5),
-    Rows(rows=5, operand=Column("Name")),
-    Rows(rows=5, operand=Column("born")),
-    Rows(rows=5, operand=Column("alive")),
+    RowCount(rows=5),
+    RowCount(rows=5, operand=Column("Name")),
+    RowCount(rows=5, operand=Column("born")),
+    RowCount(rows=5, operand=Column("alive")),
     Total(operand=Column("height"), low=0, high=500, step=0.5, rows=5),
     Distinct(operand=Column("Name"), rows=5),
 )

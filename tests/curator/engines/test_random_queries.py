@@ -55,7 +55,7 @@ def test_random_tables_are_bounded_as_the_definitions_say(seed: int, tmp_path: P
 
 def test_the_oracle_knows_every_rule_by_heart() -> None:
     """So few rows that one can count: a unit of five rows, of which two count."""
-    from quaestor.curator.kernel.measures import Histogram, Rows, Total, Units
+    from quaestor.curator.kernel.measures import RowCount, Total, Units, ValueCounts
     from quaestor.curator.language.expressions import Column
     from tests.curator.engines.queries import asked
 
@@ -69,10 +69,10 @@ def test_the_oracle_knows_every_rule_by_heart() -> None:
     weight = Column("weight")
     measures = (
         Units(),
-        Rows(rows=2),
-        Rows(rows=2, operand=weight),
+        RowCount(rows=2),
+        RowCount(rows=2, operand=weight),
         Total(operand=weight, low=0, high=150, step=1.0, rows=2),
-        Histogram(operand=weight, low=0, high=150, step=1.0, rows=2),
+        ValueCounts(operand=weight, low=0, high=150, step=1.0, rows=2),
     )
     groups, units, columns = oracle.measured(
         asked("people"), measures, CATALOG, {**DATA, "people": rows}

@@ -11,12 +11,12 @@ from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import (
     Chosen,
     Distinct,
-    Histogram,
-    Joint,
+    JointTotals,
     Measure,
-    Rows,
+    RowCount,
     Total,
     Units,
+    ValueCounts,
 )
 from quaestor.curator.language import expressions as e
 from quaestor.curator.language import query as q
@@ -327,12 +327,12 @@ class Attacker:
             case 1:
                 kind = self.rng.choice(KINDS)
                 operand = self.expression(kind, columns, 1) if self.rng.random() < 0.6 else None
-                return Rows(rows=self.rng.choice(_ROWS), operand=operand)
+                return RowCount(rows=self.rng.choice(_ROWS), operand=operand)
             case 2 | 3 | 4:
                 return self._total(columns)
             case 5:
                 totals = tuple(self._total(columns) for _ in range(self.rng.randint(1, 3)))
-                return Joint(totals=totals, bound=self.rng.choice((1, 2, 5, 100, 2**16)))
+                return JointTotals(totals=totals, bound=self.rng.choice((1, 2, 5, 100, 2**16)))
             case 6:
                 kind = self.rng.choice(("integer", "text", "boolean", "date"))
                 operand = self.expression(kind, columns, 1)
@@ -340,7 +340,7 @@ class Attacker:
             case _:
                 low, high, step, rows = self._stepped()
                 operand = self.expression("real", columns, self._deep())
-                histogram = Histogram(operand=operand, low=low, high=high, step=step, rows=rows)
+                histogram = ValueCounts(operand=operand, low=low, high=high, step=step, rows=rows)
                 return Chosen(histogram=histogram, probability=0.5)
 
     def _near(self, needed: int) -> int:
@@ -357,7 +357,7 @@ class Attacker:
             )  # fmt: skip
             return NoisyQuantile(measure=measure, mechanism=mechanism, spread=self._near(spread))
         grain = max(1, -(-measure.sensitivity // 2**16))
-        parts = len(measure.totals) if isinstance(measure, Joint) else 1
+        parts = len(measure.totals) if isinstance(measure, JointTotals) else 1
         if self.rng.random() < 0.1 and parts == 1:
             grain *= self.rng.randint(1, 5)
         moved = self._near(-(-measure.sensitivity // grain))

@@ -12,7 +12,7 @@ from quaestor.accounting import releases
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.figures import Exact, drawn
 from quaestor.curator.kernel.measurement import Cells, Measurement
-from quaestor.curator.kernel.measures import Chosen, Histogram, Rows, Units
+from quaestor.curator.kernel.measures import Chosen, RowCount, Units, ValueCounts
 from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["wrongs"]
 
 _TIMES = 400
-_HISTOGRAM = Histogram(operand=column("g"), low=0, high=9, step=1.0, rows=1)
+_HISTOGRAM = ValueCounts(operand=column("g"), low=0, high=9, step=1.0, rows=1)
 
 
 def _about(seen: int, chance: float) -> bool:
@@ -46,11 +46,11 @@ def _noise() -> Iterator[str]:
         (Geometric(scale=1.0, sensitivity=1), geometric),
         (DiscreteGaussian(sigma=1.0, sensitivity=1, coordinates=1), gaussian),
     ):
-        noisy = NoisyMeasure(measure=Rows(rows=1), mechanism=mechanism, spread=1)
+        noisy = NoisyMeasure(measure=RowCount(rows=1), mechanism=mechanism, spread=1)
         figures = noisy.draw([10] * _TIMES).tolist()
         if not _about(figures.count(10), chance):
             yield f"{type(mechanism).__name__}: {figures.count(10)} of {_TIMES} without noise"
-        coarse = NoisyMeasure(measure=Rows(rows=4), mechanism=mechanism, spread=1, grain=4)
+        coarse = NoisyMeasure(measure=RowCount(rows=4), mechanism=mechanism, spread=1, grain=4)
         figures = coarse.draw([40] * _TIMES).tolist()
         if not _about(figures.count(40), chance) or any(x % 4 for x in figures):
             yield f"{type(mechanism).__name__}: grains have another noise"
@@ -86,7 +86,7 @@ def _prices() -> Iterator[str]:
     ranked = measured(PEOPLE, _HISTOGRAM, keys=keys, groups=3)
     if sum(map(_count, ranked.releases)) != 3:
         yield f"a quantile of three groups costs {ranked.releases}"
-    hidden = measured(PEOPLE, Rows(rows=1), _HISTOGRAM, keys=(private("c0", "text"),), groups=3)
+    hidden = measured(PEOPLE, RowCount(rows=1), _HISTOGRAM, keys=(private("c0", "text"),), groups=3)
     if sum(map(_count, hidden.releases)) != 9 or len(hidden.releases) != 3:
         yield f"private groups, and two draws of three of them, cost {hidden.releases}"
     best = NoisyTop(measure=Units(), mechanism=TopK(epsilon=1.0, count=3, sensitivity=1.0))
@@ -108,11 +108,11 @@ def _prices() -> Iterator[str]:
 
 def _shown() -> Iterator[str]:
     """Of private groups, those that are not shown have no figures, and the others their own."""
-    made = measured(PEOPLE, Rows(rows=1), keys=(private("k0", "integer"),))
+    made = measured(PEOPLE, RowCount(rows=1), keys=(private("k0", "integer"),))
     exact = Exact(
         groups=[(1,), (2,), (3,)],
         units=[1, 1000, 1],
-        values={Units(): [1, 1000, 1], Rows(rows=1): [5, 3000, 7]},
+        values={Units(): [1, 1000, 1], RowCount(rows=1): [5, 3000, 7]},
     )
     released = drawn(made, exact)
     (figures,) = (released.figures[draw].tolist() for draw in made.draws)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.kernel.figures import gathered
 from quaestor.curator.kernel.measurement import Cells
-from quaestor.curator.kernel.measures import Histogram, Rows, Total, Units
-from quaestor.curator.kernel.statement import Statement
+from quaestor.curator.kernel.measures import RowCount, Total, Units, ValueCounts
+from quaestor.curator.kernel.statement import CellStatement
 from quaestor.curator.language.expressions import Column
 from tests.curator.kernel.pointed import declared, private
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["wrongs"]
 
 _TOTAL = Total(operand=Column("g"), low=-5, high=5, step=1.0, rows=1)
-_HISTOGRAM = Histogram(operand=Column("g"), low=0, high=9, step=1.0, rows=3)
-_PLAIN = Statement(sql="", measures=(Units(), Rows(rows=1), _TOTAL))
-_RANKS = Statement(sql="", measures=(_HISTOGRAM,))
+_HISTOGRAM = ValueCounts(operand=Column("g"), low=0, high=9, step=1.0, rows=3)
+_PLAIN = CellStatement(sql="", measures=(Units(), RowCount(rows=1), _TOTAL))
+_RANKS = CellStatement(sql="", measures=(_HISTOGRAM,))
 
 
 def _two(plain: list[tuple[Any, ...]], ranks: list[tuple[Any, ...]]) -> Exact:
@@ -61,7 +61,7 @@ def _wrongs() -> Iterator[str]:
 def _private() -> Iterator[str]:
     cells = Cells(keys=(private("c0", "text"), private("k0", "integer")), groups=1)
     rows = [("41", 1, 7, 7), ("61", 1, 2, 2), (None, None, 1, 1), ("61", None, 4, 4)]
-    found = gathered(cells, [(Statement(sql="", measures=(Units(),)), rows)])
+    found = gathered(cells, [(CellStatement(sql="", measures=(Units(),)), rows)])
     wanted = [("A", 1), ("a", 1), ("a", None), (None, None)]
     if found.groups != wanted or found.units != [7, 2, 4, 1]:
         yield f"private groups are others: {found.groups}, {found.units}"

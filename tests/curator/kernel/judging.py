@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.figures import prepare
-from quaestor.curator.kernel.measures import Joint
+from quaestor.curator.kernel.measures import JointTotals
 from quaestor.curator.language.expressions import Column
 from quaestor.curator.language.query import Scan
 from quaestor.errors import QuaestorError
@@ -162,7 +162,7 @@ def _priced(draw: object, made: Drawn, most: int, *, top: bool) -> Drawn:
             cells = most if top else draw.spread
         case _:
             raise AssertionError(draw)
-    if isinstance(draw, NoisyMeasure) and isinstance(draw.measure, Joint):
+    if isinstance(draw, NoisyMeasure) and isinstance(draw.measure, JointTotals):
         # The vector of a cell moves by at most the bound in all, as the counts of a histogram do.
         vectors = [dict(enumerate(each)) for each in zip(*made.values, strict=True)]
         made = replace(made, kind="quantile", values=vectors)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
-from quaestor.curator.kernel.measures import Chosen, Distinct, Histogram, Joint, Rows, Total, Units
+from quaestor.curator.kernel.measures import (
+    Chosen,
+    Distinct,
+    JointTotals,
+    RowCount,
+    Total,
+    Units,
+    ValueCounts,
+)
 from quaestor.curator.language import expressions as e
 from quaestor.curator.language import query as q
 from quaestor.mechanisms import CountedQuantile, Geometric, PartitionSelection
@@ -68,7 +76,7 @@ def measured(
 
 
 def _noisy(measure: Measure, spread: int) -> NoisyMeasure | NoisyQuantile:
-    if isinstance(measure, Histogram):
+    if isinstance(measure, ValueCounts):
         held = Chosen(histogram=measure, probability=0.5)
         mechanism = CountedQuantile(
             probability=0.5, low=measure.low, high=measure.high, epsilon=1.0, rows=measure.rows
@@ -79,14 +87,14 @@ def _noisy(measure: Measure, spread: int) -> NoisyMeasure | NoisyQuantile:
     return NoisyMeasure(measure=measure, mechanism=noise, spread=spread, grain=grain)
 
 
-def _histogram(name: str, rows: int) -> Histogram:
-    return Histogram(operand=column(name), low=-1000, high=1000, step=1.0, rows=rows)
+def _histogram(name: str, rows: int) -> ValueCounts:
+    return ValueCounts(operand=column(name), low=-1000, high=1000, step=1.0, rows=rows)
 
 
 def pointed() -> Iterator[tuple[str, Measurement]]:
     """Each with the name of what it is pointed at."""
-    yield "caps of rows", measured(PEOPLE, *(Rows(rows=n) for n in (1, 2, 3)))
-    yield "caps of rows with values", measured(PEOPLE, Rows(rows=1, operand=column("g")))
+    yield "caps of rows", measured(PEOPLE, *(RowCount(rows=n) for n in (1, 2, 3)))
+    yield "caps of rows with values", measured(PEOPLE, RowCount(rows=1, operand=column("g")))
     yield (
         "totals within bounds",
         measured(
@@ -111,12 +119,15 @@ def pointed() -> Iterator[tuple[str, Measurement]]:
     )
     for groups in (1, 2, 3):
         keys = (private("c0", "text"),)
-        yield f"{groups} private groups", measured(PEOPLE, Rows(rows=2), keys=keys, groups=groups)
+        yield (
+            f"{groups} private groups",
+            measured(PEOPLE, RowCount(rows=2), keys=keys, groups=groups),
+        )
         codes = _ORDINARY[: groups + 1]
         keys = (declared("c0", "text", *codes),)
-        yield f"{groups} of few cells", measured(PEOPLE, Rows(rows=2), keys=keys, groups=groups)
+        yield f"{groups} of few cells", measured(PEOPLE, RowCount(rows=2), keys=keys, groups=groups)
         keys = (declared("c0", "text", *_ORDINARY, None),)
-        yield f"{groups} of all cells", measured(PEOPLE, Rows(rows=2), keys=keys, groups=groups)
+        yield f"{groups} of all cells", measured(PEOPLE, RowCount(rows=2), keys=keys, groups=groups)
     yield (
         "cells of several keys",
         measured(
@@ -137,7 +148,7 @@ def pointed() -> Iterator[tuple[str, Measurement]]:
     )
     joint = (total("k0", -50, 50, rows=5), total("g", 0, 60, rows=5), total("n", 0, 20, rows=5))
     for bound in (1, 5, 90):
-        yield f"a joint bound of {bound}", measured(PEOPLE, Joint(totals=joint, bound=bound))
+        yield f"a joint bound of {bound}", measured(PEOPLE, JointTotals(totals=joint, bound=bound))
     yield "ranks", measured(PEOPLE, *(_histogram("k0", rows) for rows in (1, 2, 3, 4, 5)))
     keys = (private("c0", "text"),)
     yield "ranks of private groups", measured(PEOPLE, _histogram("g", 1), keys=keys)
@@ -165,7 +176,7 @@ def _of_extremes() -> Iterator[tuple[str, Measurement]]:
     keys = (CellKey(expression=whole, kind="integer", codes=None),)
     yield (
         "numbers too large for whole ones",
-        measured(PEOPLE, Rows(rows=1), Distinct(operand=whole, rows=1), keys=keys),
+        measured(PEOPLE, RowCount(rows=1), Distinct(operand=whole, rows=1), keys=keys),
     )
     yield (
         "numbers too large, and too small",
@@ -190,24 +201,30 @@ def _of_several_tables() -> Iterator[tuple[str, Measurement]]:
     theirs = q.Projected(VISITS, (("w", column("C0")), ("y", column("m0"))))
     for how in ("inner", "left"):
         joined = q.Join(PEOPLE, theirs, ((column("c0"), column("w")),), how)
-        yield f"an {how} join", measured(joined, Rows(rows=2), Rows(rows=9, operand=column("y")))
+        yield (
+            f"an {how} join",
+            measured(joined, RowCount(rows=2), RowCount(rows=9, operand=column("y"))),
+        )
         keys = (private("c0", "text"),)
-        yield f"an {how} join by groups", measured(joined, Rows(rows=1), keys=keys)
+        yield f"an {how} join by groups", measured(joined, RowCount(rows=1), keys=keys)
     again = q.Projected(PEOPLE, (("w", column("c0")),))
     own = q.Join(PEOPLE, again, ((column("c0"), column("w")),), "inner")
-    yield "a table with itself", measured(own, Rows(rows=3), keys=(private("v", "text"),), groups=2)
+    yield (
+        "a table with itself",
+        measured(own, RowCount(rows=3), keys=(private("v", "text"),), groups=2),
+    )
     parts = tuple(
         q.Projected(rows, ((MARKED, column(name)),))
         for rows, name in ((PEOPLE, "c0"), (VISITS, "C0"), (STAYS, "k"), (PEOPLE, "v"))
     )
     keys = (private(MARKED, "text"),)
-    yield "a union", measured(q.Union(parts), Rows(rows=2), keys=keys, groups=2)
+    yield "a union", measured(q.Union(parts), RowCount(rows=2), keys=keys, groups=2)
     keys = (private("k", "text"),)
-    yield "rows that count at all", measured(STAYS, Rows(rows=1), keys=keys, groups=1)
+    yield "rows that count at all", measured(STAYS, RowCount(rows=1), keys=keys, groups=1)
     yield "units of many digits", measured(WIDE, Units(), total("n", -5, 5))
-    yield "whole units", measured(VISITS, Units(), Rows(rows=1), total("m0", 0, 100))
+    yield "whole units", measured(VISITS, Units(), RowCount(rows=1), total("m0", 0, 100))
     public = q.Join(PEOPLE, q.Scan("names"), ((column("c0"), column("key")),), "left")
-    yield "a public table", measured(public, Rows(rows=2), total("level", 0, 3, rows=2))
+    yield "a public table", measured(public, RowCount(rows=2), total("level", 0, 3, rows=2))
 
 
 MARKED = "u"
@@ -239,7 +256,7 @@ def _known(whole: Side) -> Iterator[str]:
     people = rows_of("people")
     texts, truths = ("a", "A", "a ", "á", "a\u0301", "ß"), (1, 0, None)
     keys = (declared("c0", "text", *texts), declared('quo"te', "boolean", *truths))
-    found = outcome(measured(PEOPLE, Rows(rows=1000), keys=keys, groups=1000), whole)
+    found = outcome(measured(PEOPLE, RowCount(rows=1000), keys=keys, groups=1000), whole)
     wanted = [
         sum(row[1] == text and (None if row[6] is None else int(row[6])) == truth for row in people)
         for text in texts
@@ -248,7 +265,7 @@ def _known(whole: Side) -> Iterator[str]:
     if found.exact is None or list(found.exact.values.values()) != [wanted]:
         yield f"cells are not what they are: {found.exact and found.exact.values} {wanted}"
     there = sum(row[2] is not None and not math.isnan(row[2]) for row in people)
-    found = outcome(measured(PEOPLE, Rows(rows=1000, operand=column("g"))), whole)
+    found = outcome(measured(PEOPLE, RowCount(rows=1000, operand=column("g"))), whole)
     if found.exact is None or list(found.exact.values.values()) != [[there]]:
         yield "what is not a number counts"
     values = {row[7] for row in people} - {None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quaestor.accounting import releases
-from quaestor.curator.kernel.measures import Rows, Units
+from quaestor.curator.kernel.measures import RowCount, Units
 from tests.curator.kernel.pointed import PEOPLE, declared, measured, total
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _wrongs() -> Iterator[str]:
         made = measured(
             PEOPLE,
             Units(),
-            Rows(rows=1),
+            RowCount(rows=1),
             total("g", 0, 1),
             total("n", -1, 0),
             keys=keys,

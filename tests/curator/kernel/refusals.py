@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.engines.duckdb.dialect import DUCKDB
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import (
     Chosen,
     Distinct,
-    Histogram,
-    Joint,
+    JointTotals,
     Measure,
-    Rows,
+    RowCount,
     Total,
     Units,
+    ValueCounts,
 )
 from quaestor.curator.language import expressions as e
 from quaestor.curator.language import query as q
-from quaestor.curator.scalars.dialects import DUCKDB
 from quaestor.curator.scalars.scalar import SQL, Scalar
-from quaestor.curator.scalars.writer import Writer
+from quaestor.curator.scalars.writer import ScalarWriter
 from quaestor.errors import EngineFailed, QuaestorError
 from quaestor.mechanisms import (
     CountedQuantile,
@@ -97,13 +97,13 @@ def _asked(*draws: Any, cells: Cells | None = None, choice: Any = None, **more: 
 
 def _of(expression: Any) -> Measurement:
     """A count of rows where an expression has a value."""
-    return measured(PEOPLE, Rows(rows=1, operand=expression))
+    return measured(PEOPLE, RowCount(rows=1, operand=expression))
 
 
 def _written(expression: Any) -> Any:
     """An expression as the writer alone would have it: the door is not its only guard."""
     known = {"g": Scalar(sql="c0", kind="integer")}
-    return Writer(known, SQL(DUCKDB)).scalar(expression)
+    return ScalarWriter(known, SQL(DUCKDB)).scalar(expression)
 
 
 def _three() -> Cells:
@@ -111,8 +111,8 @@ def _three() -> Cells:
 
 
 _PRIVATE = (CellKey(expression=column("c0"), kind="text", codes=None),)
-_HISTOGRAM = Histogram(operand=column("g"), low=0, high=9, step=1.0, rows=3)
-_JOINT = Joint(totals=(total("g", 0, 5), total("n", 0, 5)), bound=5)
+_HISTOGRAM = ValueCounts(operand=column("g"), low=0, high=9, step=1.0, rows=3)
+_JOINT = JointTotals(totals=(total("g", 0, 5), total("n", 0, 5)), bound=5)
 
 
 def _nodes() -> Iterator[tuple[str, Callable[[], Measurement]]]:
@@ -130,7 +130,7 @@ def _nodes() -> Iterator[tuple[str, Callable[[], Measurement]]]:
     )
     yield "an unknown connective", lambda: _of(e.Logic("xor", (column('quo"te'),)))  # type: ignore[arg-type]
     yield "an unknown column", lambda: _of(column("secret"))
-    yield "the hidden unit", lambda: measured(VISITS, Rows(rows=1, operand=column("u")))
+    yield "the hidden unit", lambda: measured(VISITS, RowCount(rows=1, operand=column("u")))
     yield (
         "a filter that is no condition",
         lambda: measured(q.Filtered(PEOPLE, column("g")), Units()),
@@ -149,9 +149,9 @@ def _nodes() -> Iterator[tuple[str, Callable[[], Measurement]]]:
 
 def _noise() -> Iterator[tuple[str, Callable[[], Any]]]:
     wide = total("g", -9, 5, rows=2)
-    yield "too little noise", lambda: _noisy(Rows(rows=3), 2)
+    yield "too little noise", lambda: _noisy(RowCount(rows=3), 2)
     yield "too little noise below zero", lambda: _noisy(wide, 17)
-    yield "too little noise for a grain", lambda: _noisy(Rows(rows=10), 3, grain=3)
+    yield "too little noise for a grain", lambda: _noisy(RowCount(rows=10), 3, grain=3)
     yield "a joint bound with too little noise", lambda: _noisy(_JOINT, 4)
     yield "a joint bound with a grain", lambda: _noisy(_JOINT, 5, grain=5)
     yield (
@@ -172,12 +172,12 @@ def _noise() -> Iterator[tuple[str, Callable[[], Any]]]:
         lambda: NoisyQuantile(measure=chosen, mechanism=few, spread=1),
     )
     low = TopK(epsilon=1.0, count=1, sensitivity=2.0, monotonic=True)
-    yield "a choice by too few rows", lambda: NoisyTop(measure=Rows(rows=3), mechanism=low)
+    yield "a choice by too few rows", lambda: NoisyTop(measure=RowCount(rows=3), mechanism=low)
     one = TopK(epsilon=1.0, count=1, sensitivity=18.0, monotonic=True)
     yield "a choice by what may fall", lambda: NoisyTop(measure=wide, mechanism=one)
     yield "a choice by a vector", lambda: NoisyTop(measure=_JOINT, mechanism=one)
     some = PartitionSelection(scale=1.0, threshold=9, contributions=1)
-    yield "groups by their rows", lambda: NoisyUnits(measure=Rows(rows=1), mechanism=some)  # type: ignore[arg-type]
+    yield "groups by their rows", lambda: NoisyUnits(measure=RowCount(rows=1), mechanism=some)  # type: ignore[arg-type]
 
 
 def _prices() -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -250,14 +250,14 @@ def _bounds() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "bounds in the wrong order", lambda: total("g", 5, 0)
     yield "bounds that overflow", lambda: total("g", 0, 2**27)
     yield "rows that overflow", lambda: total("g", 0, 2**26, rows=2**25)
-    yield "no rows", lambda: Rows(rows=0)
-    yield "rows without end", lambda: Rows(rows=2**60)
-    yield "half a row", lambda: Rows(rows=1.5)  # type: ignore[arg-type]
+    yield "no rows", lambda: RowCount(rows=0)
+    yield "rows without end", lambda: RowCount(rows=2**60)
+    yield "half a row", lambda: RowCount(rows=1.5)  # type: ignore[arg-type]
     yield "steps of nothing", lambda: total("g", 0, 5, step=0.0)
     yield "steps that are no number", lambda: total("g", 0, 5, step=float("nan"))
-    yield "no joint bound", lambda: Joint(totals=(total("g", 0, 5),), bound=0)
-    yield "a vector of nothing", lambda: Joint(totals=(), bound=5)
-    yield "a vector of others", lambda: Joint(totals=(Units(),), bound=5)  # type: ignore[arg-type]
+    yield "no joint bound", lambda: JointTotals(totals=(total("g", 0, 5),), bound=0)
+    yield "a vector of nothing", lambda: JointTotals(totals=(), bound=5)
+    yield "a vector of others", lambda: JointTotals(totals=(Units(),), bound=5)  # type: ignore[arg-type]
 
 
 def _rows() -> Iterator[tuple[str, Callable[[], Measurement]]]:

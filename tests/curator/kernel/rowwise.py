@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from quaestor.curator.kernel.columns import read
 from quaestor.curator.language.expressions import Arithmetic, Cast, Column
 from quaestor.curator.scalars.scalar import SQL
-from quaestor.curator.scalars.writer import Writer
+from quaestor.curator.scalars.writer import ScalarWriter
 from quaestor.errors import QuaestorError
 from tests.curator.kernel.attack import Attacker
 from tests.curator.kernel.tables import TABLES
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from quaestor.curator.language.expressions import Expression, Kind
-    from quaestor.curator.scalars.dialects import Dialect
+    from quaestor.curator.scalars.dialect import Dialect
     from quaestor.curator.scalars.scalar import Scalar
 
 __all__ = ["identifiers", "scalars", "wrongs"]
@@ -44,7 +44,7 @@ def scalars(dialect: Dialect, seeds: Iterable[int]) -> Iterator[tuple[int, Scala
     random_ones = ((seed, Attacker(r).expression(r.choice(KINDS), kinds, 4)) for seed, r in made)
     for seed, expression in (*random_ones, *((-1, each) for each in _chains())):
         try:
-            yield seed, Writer(columns, sql).scalar(expression)
+            yield seed, ScalarWriter(columns, sql).scalar(expression)
         except QuaestorError:
             continue
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlglot
 
-from quaestor.curator.scalars.dialects import DIALECTS
+from quaestor.curator.catalog.sources import ENGINES, engine_kind
 from quaestor.errors import QuaestorError
 from tests.curator.kernel import drawing, gathering, prices, refusals, rowwise
 from tests.curator.kernel.attack import MARK, Attacker
@@ -44,11 +44,12 @@ def test_whatever_an_engine_returns_becomes_figures_of_the_cells() -> None:
     assert not gathering.wrongs()
 
 
-@pytest.mark.parametrize("engine", DIALECTS)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_expressions_are_about_one_row(engine: str) -> None:
     seeds = range(300)
-    assert len(list(rowwise.scalars(DIALECTS[engine], seeds))) > 200
-    assert not rowwise.wrongs(DIALECTS[engine], seeds)
+    dialect = engine_kind(engine).dialect
+    assert len(list(rowwise.scalars(dialect, seeds))) > 200
+    assert not rowwise.wrongs(dialect, seeds)
 
 
 def test_no_name_of_the_attackers_is_in_a_statement(on_duckdb: dict[str, Side]) -> None:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
 from quaestor.curator.engines.duckdb.connection import DuckConnection
-from quaestor.curator.kernel.measures import Distinct, Histogram, Joint, Rows, Total, Units
+from quaestor.curator.kernel.measures import (
+    Distinct,
+    JointTotals,
+    RowCount,
+    Total,
+    Units,
+    ValueCounts,
+)
 from quaestor.curator.language import query as q
 from quaestor.curator.language.expressions import Column
 from quaestor.curator.language.query import Contribution
@@ -60,11 +67,11 @@ def test_a_million_rows_of_one_unit_count_as_few(tmp_path: Path) -> None:
     wide = Total(operand=n, low=-5, high=900, step=1.0, rows=3)
     measures = (
         Units(),
-        Rows(rows=3),
+        RowCount(rows=3),
         wide,
-        Joint(totals=(wide, wide), bound=1000),
+        JointTotals(totals=(wide, wide), bound=1000),
         Distinct(operand=n, rows=4),
-        Histogram(operand=n, low=0, high=999, step=1.0, rows=5),
+        ValueCounts(operand=n, low=0, high=999, step=1.0, rows=5),
     )
     sides = _sides(tmp_path)
     again = q.Projected(q.Scan("rows"), (("m", Column("n")), ("w", Column("k"))))
@@ -72,8 +79,8 @@ def test_a_million_rows_of_one_unit_count_as_few(tmp_path: Path) -> None:
     keys = (private("k", "text"),)
     for measurement in (
         measured(q.Scan("rows"), *measures),
-        measured(q.Scan("rows"), Rows(rows=3), measures[-1], keys=keys, groups=3),
-        measured(joined, Rows(rows=3), wide),
+        measured(q.Scan("rows"), RowCount(rows=3), measures[-1], keys=keys, groups=3),
+        measured(joined, RowCount(rows=3), wide),
     ):
         whole, less = (outcome(measurement, sides[name]) for name in ("whole", "less"))
         assert whole.exact is not None

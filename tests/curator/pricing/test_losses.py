@@ -6,7 +6,7 @@ import pytest
 from mpmath import exp, mp, mpf
 
 from quaestor import Geometric, Laplace, compose, mechanisms
-from quaestor.mechanisms.losses import geometric_loss, laplace_above
+from quaestor.mechanisms.kinds.geometric import geometric_loss, laplace_above
 
 mp.dps = 30
 

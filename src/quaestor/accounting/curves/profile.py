@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.accounting.numerics.bounds import Bounds
@@ -11,10 +12,18 @@ from quaestor.accounting.numerics.bounds import Bounds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Profile", "WorldPair", "least_epsilon", "step_out"]
+__all__ = ["Profile", "TheoremName", "WorldPair", "least_epsilon", "step_out"]
 
 _ZERO = Bounds.exactly(0.0)
 _MOST_STEPS = 48  # each four times as long as the one before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TheoremName:
+    """What a theorem is called, and where it is stated."""
+
+    name: str
+    source: str
 
 
 class WorldPair(NamedTuple):
@@ -27,8 +36,14 @@ class WorldPair(NamedTuple):
 class Profile(ABC):
     """A curve delta(epsilon), for epsilon >= 0, that bounds both directions of a comparison."""
 
+    theorem: TheoremName = TheoremName(name="", source="")
+    """The theorem that made it; nameless for what is only a part of another curve."""
+
     knows_small_deltas: bool = False
     """Whether deltas below 1e-290 are told from 0."""
+
+    knows_its_end: bool = False
+    """Whether it is exact where nothing is left but what is told outright."""
 
     pairs_suffice: bool = True
     """Whether no comparison that the curve covers tells more than one of ``world_pairs``."""
@@ -40,6 +55,14 @@ class Profile(ABC):
         regions, which no single test reaches. So the pairs are named one by one.
         """
         return (WorldPair(self, self),)
+
+    def parts(self) -> tuple[Profile, ...]:
+        """The curves of which it takes the best at every point; itself, if it is one curve."""
+        return (self,)
+
+    def within(self, width: float) -> Profile:  # noqa: ARG002
+        """The same to a relative ``width``, where that can be asked for; else it is what it is."""
+        return self
 
     @abstractmethod
     def delta_bounds(self, *, epsilon: float) -> Bounds:

@@ -1,16 +1,25 @@
-"""Privacy filters: promises that hold when analysts choose everything as they go."""
+"""Privacy filters: promises that hold when analysts choose everything as they go.
+
+``FILTERS`` lists every kind by its name, and :func:`filter_from_dict` is the way back from plain
+values.
+"""
 
 from __future__ import annotations
 
-from quaestor.accounting.filters.base import Filter
-from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter, basic_filter
+from typing import TYPE_CHECKING, Any
+
+from quaestor.accounting.filters.base import (
+    DeltaMeter,
+    EpsilonMeter,
+    Filter,
+    Meter,
+    basic_filter,
+)
 from quaestor.accounting.filters.concentrated import RhoMeter, concentrated_filter
 from quaestor.accounting.filters.filter_choice import best_filter, default_filter, repetitions
 from quaestor.accounting.filters.gaussian import GaussianMeter, gaussian_filter
-from quaestor.accounting.filters.kinds import FILTERS, filter_from_dict
-from quaestor.accounting.filters.meter import Meter
 from quaestor.accounting.filters.moments import MomentMeter, moment_filter, weighted_filter
-from quaestor.accounting.filters.odometer import Odometer, Reading
+from quaestor.accounting.filters.odometer import LossReading, Odometer
 from quaestor.accounting.filters.squares import (
     RangeMeter,
     SquaresMeter,
@@ -18,6 +27,10 @@ from quaestor.accounting.filters.squares import (
     whitehouse_filter,
 )
 from quaestor.accounting.filters.what_fits import fitting_version, remaining_count
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "FILTERS",
@@ -25,11 +38,11 @@ __all__ = [
     "EpsilonMeter",
     "Filter",
     "GaussianMeter",
+    "LossReading",
     "Meter",
     "MomentMeter",
     "Odometer",
     "RangeMeter",
-    "Reading",
     "RhoMeter",
     "SquaresMeter",
     "basic_filter",
@@ -46,3 +59,41 @@ __all__ = [
     "weighted_filter",
     "whitehouse_filter",
 ]
+
+# A new filter adds one line here.
+FILTERS: dict[str, Callable[..., Filter]] = {
+    "basic": basic_filter,
+    "whitehouse": whitehouse_filter,
+    "range": range_filter,
+    "zcdp": concentrated_filter,
+    "gdp": gaussian_filter,
+    "moment": moment_filter,
+    "weighted": weighted_filter,
+}
+
+
+def filter_from_dict(described: object) -> Filter:
+    """Read back what :meth:`Filter.to_dict` wrote; the limits are computed again.
+
+    >>> filter_from_dict({"filter": "basic", "epsilon": 1.0, "delta": 0.0}).to_dict()
+    {'filter': 'basic', 'epsilon': 1.0, 'delta': 0.0}
+    """
+    if not isinstance(described, dict) or not isinstance(described.get("filter"), str):
+        raise InvalidParameter("filter", described, 'an object with a "filter"')
+    kind = described["filter"]
+    make = FILTERS.get(kind)
+    if make is None:
+        raise InvalidParameter("filter", kind, f"one of {', '.join(FILTERS)}")
+    parameters: dict[str, Any] = {key: value for key, value in described.items() if key != "filter"}
+    try:
+        return make(**parameters)
+    except InvalidParameter:
+        raise
+    except (TypeError, ValueError):
+        raise InvalidParameter(kind, sorted(map(str, parameters)), _needed(kind)) from None
+
+
+def _needed(kind: str) -> str:
+    more = {"moment": ", order", "weighted": ", orders (pairs of an order and its share)"}
+    kept = "" if kind == "basic" else ", and perhaps reserved"
+    return f"given epsilon, delta{more.get(kind, '')}{kept}"

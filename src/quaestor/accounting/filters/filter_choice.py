@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quaestor.accounting.filters.base import Filter, Target, check_target
-from quaestor.accounting.filters.basic import DeltaMeter, basic_filter
+from quaestor.accounting.filters.base import (
+    DeltaMeter,
+    Filter,
+    FilterTarget,
+    basic_filter,
+    check_target,
+)
 from quaestor.accounting.filters.concentrated import concentrated_filter
-from quaestor.accounting.filters.conversion import largest_point, rough_room
 from quaestor.accounting.filters.gaussian import gaussian_filter
-from quaestor.accounting.filters.moments import moment_filter, weighted_filter
-from quaestor.accounting.filters.order_choice import best_order
+from quaestor.accounting.filters.moments import (
+    largest_point,
+    moment_filter,
+    rough_room,
+    weighted_filter,
+)
 from quaestor.accounting.filters.squares import range_filter, whitehouse_filter
 from quaestor.accounting.releases import Release
 from quaestor.errors import InvalidParameter
@@ -21,13 +29,14 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Meter
 
 __all__ = ["best_filter", "default_filter", "repetitions"]
 
 _SIMPLE = (gaussian_filter, concentrated_filter, range_filter, whitehouse_filter)
 _SPREAD = ((1.0, 0.5), (2.0, 0.25), (4.0, 0.125), (8.0, 0.125))  # of orders, with their shares
 _STEPS = 24  # of the search for a division of delta
+_COARSE, _FINE = 49, 33  # orders looked at
 
 
 def best_filter(*, epsilon: float, delta: float, expected: Sequence[Release] = ()) -> Filter:
@@ -55,7 +64,7 @@ def best_filter(*, epsilon: float, delta: float, expected: Sequence[Release] = (
 
 
 @lru_cache(maxsize=32)
-def _best(target: Target, expected: tuple[Release, ...]) -> Filter:
+def _best(target: FilterTarget, expected: tuple[Release, ...]) -> Filter:
     if not expected:
         return default_filter(epsilon=target.epsilon, delta=target.delta)
     best, most = basic_filter(epsilon=target.epsilon, delta=target.delta), Fraction(-1)
@@ -113,7 +122,7 @@ def repetitions(filter_: Filter, expected: Sequence[Release]) -> Fraction | floa
     return min(every, max(map(times, filter_.some), default=math.inf))
 
 
-def _candidates(target: Target, expected: tuple[Release, ...]) -> Iterator[Filter]:
+def _candidates(target: FilterTarget, expected: tuple[Release, ...]) -> Iterator[Filter]:
     """One filter of each kind, the simplest first, each with its best division of delta."""
     epsilon, delta = target
     yield basic_filter(epsilon=epsilon, delta=delta)
@@ -136,12 +145,12 @@ def _candidates(target: Target, expected: tuple[Release, ...]) -> Iterator[Filte
     yield from _moments(target, expected, float(own))
 
 
-def _moments(target: Target, expected: tuple[Release, ...], own: float) -> Iterator[Filter]:
+def _moments(target: FilterTarget, expected: tuple[Release, ...], own: float) -> Iterator[Filter]:
     epsilon, delta = target
-    found = best_order(expected, epsilon=epsilon, delta=delta, own=own)
-    if found is None:
+    choice = _best_order(expected, epsilon=epsilon, delta=delta, own=own)
+    if choice is None:
         return
-    order, reserved = _digits(found.order, 6), found.reserved
+    order, reserved = _digits(choice.order, 6), choice.reserved
     try:
         yield moment_filter(epsilon=epsilon, delta=delta, order=order, reserved=reserved)
     except InvalidParameter:
@@ -164,3 +173,63 @@ def _division(limit: Callable[[float], float], cost: float, own: float, delta: f
 
 def _digits(value: float, count: int) -> float:
     return float(f"{value:.{count}g}")
+
+
+# The best order of a moment filter, by quick floats; any choice is sound.
+
+
+class _OrderChoice(NamedTuple):
+    """An order, and what is reserved of delta."""
+
+    order: float
+    reserved: float
+
+
+def _best_order(
+    expected: Sequence[Release], *, epsilon: float, delta: float, own: float
+) -> _OrderChoice | None:
+    """The order and the division of delta that let the most of the expected use through.
+
+    ``own`` is the sum of the expected releases' deltas. None if no moments are known.
+    """
+    import numpy as np
+
+    def choice(orders: Any) -> _OrderChoice | None:
+        costs = _costs(expected, orders)
+        with np.errstate(all="ignore"):
+            gain = np.log1p(orders) + orders * np.log1p(1 / orders)
+
+        def times(reserved: float) -> Any:
+            slack = max(delta - reserved, 5e-324)
+            with np.errstate(all="ignore"):
+                reached = (orders * epsilon + math.log(slack) + gain) / costs
+            return np.where(np.isfinite(reached), reached, -1.0)
+
+        low, high = 0.0, delta * (1 - 1e-9) if own else 0.0
+        for _ in range(40 if own else 0):
+            middle = (low + high) / 2
+            if middle / own < float(np.max(times(middle))):
+                low = middle
+            else:
+                high = middle
+        reached = times((low + high) / 2)
+        best = int(np.argmax(reached))
+        return _OrderChoice(float(orders[best]), (low + high) / 2) if reached[best] > 0 else None
+
+    spacing = np.geomspace(1e-4, 1e8, _COARSE)
+    ratio = float(spacing[1] / spacing[0])
+    best = choice(spacing)
+    while best is not None and ratio > 1.001:
+        best = choice(best.order * np.geomspace(1 / ratio, ratio, _FINE)) or best
+        ratio **= 4 / _FINE
+    return best
+
+
+def _costs(expected: Sequence[Release], orders: Any) -> Any:
+    import numpy as np
+
+    total = np.zeros(orders.shape)
+    for release in expected:
+        single, count = release.counted()
+        total += count * single.rough_log_moments(orders)
+    return np.where(np.isfinite(total) & (total > 0.0), total, np.inf)

@@ -1,11 +1,4 @@
-r"""The filter of Gaussian privacy: squares of mu add up.
-
-What mu the releases have: Gaussian noise its own; an epsilon-DP release :math:`2\Phi^{-1}(e^
-\varepsilon/(1+e^\varepsilon)) = 2\sqrt2\operatorname{erf}^{-1}(\tanh(\varepsilon/2))`, for its
-trade-off is at worst two straight lines that meet at :math:`a = 1/(1+e^\varepsilon)`, and a convex
-curve through (or below) their ends and that corner lies below them; a sample no more than the
-whole. Discrete Gaussian noise has no exact mu, nor have moments alone.
-"""
+"""The filter of Gaussian privacy: squares of mu add up."""
 
 from __future__ import annotations
 
@@ -16,58 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from quaestor.accounting.filters.base import Filter, check_target, slack_of
-from quaestor.accounting.filters.basic import with_reserve
-from quaestor.accounting.filters.meter import Meter
-from quaestor.accounting.filters.pure import CACHED, pure_loss
-from quaestor.accounting.numerics.balls import outward, rational, refined
-from quaestor.accounting.numerics.safe_fractions import at_least, ball_at_least
-from quaestor.accounting.releases import (
-    Gaussian,
-    GaussianDP,
-    PoissonSampled,
-    SampledWithoutReplacement,
-)
+from quaestor.accounting.filters.base import Filter, Meter, check_target, slack_of, with_reserve
+from quaestor.accounting.numerics.balls import outward, refined
+from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
 
-__all__ = ["GaussianMeter", "gaussian_filter", "squared_mu_of"]
-
-_LARGEST_EPSILON = 1400  # of which the corner is a number that balls can tell from 0
-
-
-@lru_cache(maxsize=CACHED)
-def squared_mu_of(release: Release) -> Fraction | None:
-    """The square of a mu with which the release is Gaussian-DP, rounded up; None if none is known.
-
-    >>> squared_mu_of(GaussianDP(mu=0.5))
-    Fraction(1, 4)
-    """
-    match release:
-        case Gaussian():
-            return at_least((Fraction(release.sensitivity) / Fraction(release.sigma)) ** 2)
-        case GaussianDP():
-            return at_least(Fraction(release.mu) ** 2)
-        case PoissonSampled() | SampledWithoutReplacement():
-            whole = squared_mu_of(release.release) if _tells_nothing(release.release) else None
-            costs = [cost for cost in (whole, _of_epsilon(release)) if cost is not None]
-            return min(costs, default=None)
-        case _:
-            return _of_epsilon(release)
-
-
-def _tells_nothing(release: Release) -> bool:
-    return pure_loss(release).delta == 0
-
-
-def _of_epsilon(release: Release) -> Fraction | None:
-    epsilon = pure_loss(release).epsilon
-    if epsilon is None or epsilon > _LARGEST_EPSILON:
-        return None
-    if epsilon == 0:
-        return Fraction(0)
-    return ball_at_least(lambda _: 8 * (rational(epsilon) / 2).tanh().erfinv() ** 2)
+__all__ = ["GaussianMeter", "gaussian_filter"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +33,7 @@ class GaussianMeter(Meter):
 
     def cost_of_one(self, release: Release) -> Fraction | None:
         """The square of the release's mu, rounded up."""
-        return squared_mu_of(release)
+        return release.squared_mu()
 
 
 def gaussian_filter(*, epsilon: float, delta: float, reserved: float = 0.0) -> Filter:
@@ -131,10 +80,6 @@ def _largest_mu(epsilon: float, slack: Fraction) -> float:
 def _fits(mu: float, epsilon: float, slack: Fraction) -> bool:
     if mu == 0.0:
         return True
-    return Fraction(outward(refined(lambda _: _delta(arb(mu), arb(epsilon)))).upper) <= slack
-
-
-def _delta(mu: arb, epsilon: arb) -> arb:
-    root = arb(2).sqrt()
-    near, far = (epsilon / mu - mu / 2) / root, (epsilon / mu + mu / 2) / root
-    return (near.erfc() - epsilon.exp() * far.erfc()) / 2
+    return (
+        Fraction(outward(refined(lambda _: gaussian_delta(arb(mu), arb(epsilon)))).upper) <= slack
+    )

@@ -8,19 +8,18 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.filters.basic import DeltaMeter, EpsilonMeter
+from quaestor.accounting.filters.base import DeltaMeter, EpsilonMeter
 from quaestor.accounting.filters.moments import MomentMeter
-from quaestor.accounting.numerics.balls import rational
-from quaestor.accounting.numerics.safe_fractions import at_least, ball_at_least
+from quaestor.accounting.numerics.balls import at_least, ball_at_least, rational
 from quaestor.accounting.releases.base import check_real
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Meter
     from quaestor.accounting.releases import Release
 
-__all__ = ["Odometer", "Reading"]
+__all__ = ["LossReading", "Odometer"]
 
 _ROUNDS = 16
 _FIRST = 2.0**-4  # the epsilon that the first round is for; each is for twice the one before
@@ -30,7 +29,7 @@ _ENDLESS = Fraction(10**18)  # an odometer only counts, and nobody asks for its 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class LossReading:
     """With probability 1 - ``delta`` at least, no reading is ever below the loss at its time."""
 
     epsilon: float
@@ -110,11 +109,11 @@ class Odometer:
         plain = EpsilonMeter(limit=_ENDLESS), DeltaMeter(limit=_ENDLESS)
         return (*plain, *(meter for meter, _ in self.rounds))
 
-    def reading(self, totals: Mapping[Meter, Fraction | None]) -> Reading:
+    def reading(self, totals: Mapping[Meter, Fraction | None]) -> LossReading:
         """What has been lost in a history with these totals."""
         return self._least(totals, [totals[meter] for meter, _ in self.rounds])
 
-    def reading_of(self, total: Callable[[Meter], Fraction | None]) -> Reading:
+    def reading_of(self, total: Callable[[Meter], Fraction | None]) -> LossReading:
         r"""The same, asking only for the totals that can matter.
 
         A log-moment divided by its order never falls as the order grows, and is never below 0; so
@@ -123,13 +122,13 @@ class Odometer:
         """
         epsilons, deltas, *_ = self.meters
         plain = {meter: total(meter) for meter in (epsilons, deltas)}
-        found: list[Fraction | None] = [None] * len(self.rounds)
+        moments: list[Fraction | None] = [None] * len(self.rounds)
         best, slope = plain[epsilons], Fraction(0)
         left = list(range(len(self.rounds)))  # orders fall, and what their shares cost rises
         while left:
             place = left.pop(len(left) // 2)
             meter, nats = self.rounds[place]
-            known = found[place] = total(meter)
+            known = moments[place] = total(meter)
             if known is not None:
                 order = Fraction(meter.order)
                 bound = (known + nats) / order
@@ -138,7 +137,7 @@ class Odometer:
                 left = [j for j in left if j > place or self._floor(j) + slope < best]
             if best is not None:
                 left = [j for j in left if self._floor(j) * _NEARLY < best]
-        return self._least(plain, found)
+        return self._least(plain, moments)
 
     def _floor(self, place: int) -> Fraction:
         """What the share of delta alone costs at an order."""
@@ -147,13 +146,13 @@ class Odometer:
 
     def _least(
         self, totals: Mapping[Meter, Fraction | None], moments: Sequence[Fraction | None]
-    ) -> Reading:
+    ) -> LossReading:
         epsilons, deltas, *_ = self.meters
         claimed = at_least(Fraction(self.delta) + Fraction(self.reserved)) or Fraction(0)
         claim = min(float(claimed), 1.0)
-        told = totals[deltas]
-        if told is None or told > Fraction(self.reserved):
-            return Reading(epsilon=math.inf, delta=claim, by=deltas.key)
+        outright = totals[deltas]
+        if outright is None or outright > Fraction(self.reserved):
+            return LossReading(epsilon=math.inf, delta=claim, by=deltas.key)
         best, by = totals[epsilons], epsilons.key
         for (meter, nats), total in zip(self.rounds, moments, strict=True):
             if total is not None:
@@ -161,9 +160,11 @@ class Odometer:
                 if best is None or bound < best:
                     best, by = bound, meter.key
         rounded = None if best is None else at_least(best)
-        return Reading(epsilon=math.inf if rounded is None else float(rounded), delta=claim, by=by)
+        return LossReading(
+            epsilon=math.inf if rounded is None else float(rounded), delta=claim, by=by
+        )
 
-    def read(self, releases: Iterable[Release]) -> Reading:
+    def read(self, releases: Iterable[Release]) -> LossReading:
         """The reading after this history."""
         history = tuple(releases)
         return self.reading({meter: meter.cost(history) for meter in self.meters})

@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from flint import arb
 
-from quaestor.accounting.filters.base import Filter, check_target, slack_of
-from quaestor.accounting.filters.basic import with_reserve
-from quaestor.accounting.filters.meter import Meter
-from quaestor.accounting.filters.pure import pure_loss
-from quaestor.accounting.numerics.balls import rational
-from quaestor.accounting.numerics.safe_fractions import ball_at_most
-from quaestor.accounting.releases import BoundedRange, ExponentialMechanism
+from quaestor.accounting.filters.base import Filter, Meter, check_target, slack_of, with_reserve
+from quaestor.accounting.numerics.balls import ball_at_most, rational
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
@@ -36,7 +31,7 @@ class SquaresMeter(Meter):
 
     def cost_of_one(self, release: Release) -> Fraction | None:
         """The square of the release's epsilon."""
-        epsilon = pure_loss(release).epsilon
+        epsilon = release.pure_loss().epsilon
         return None if epsilon is None else epsilon**2
 
 
@@ -54,11 +49,8 @@ class RangeMeter(Meter):
 
     def cost_of_one(self, release: Release) -> Fraction | None:
         """The square of the range; an epsilon-DP release has a range of at most two epsilon."""
-        epsilon = pure_loss(release).epsilon
-        if epsilon is None:
-            return None
-        ranged = isinstance(release, BoundedRange | ExponentialMechanism)
-        return epsilon**2 if ranged else 4 * epsilon**2
+        spread = release.spread()
+        return None if spread is None else spread**2
 
 
 def _largest_sum(*, epsilon: float, slack: Fraction) -> Fraction:
@@ -80,7 +72,8 @@ def whitehouse_filter(*, epsilon: float, delta: float, reserved: float = 0.0) ->
         2023), Theorem 3, for a slack d (delta without what is reserved): :math:`\sqrt{2\ln(1/d)
         \sum\varepsilon_i^2} + \tfrac12\sum\varepsilon_i^2 \le \varepsilon`. *Proof.* The moment of
         order :math:`\lambda` of an :math:`\varepsilon_i`-DP release is at most
-        :math:`\lambda(\lambda+1)\varepsilon_i^2/2` (see :mod:`.concentrated`). By
+        :math:`\lambda(\lambda+1)\varepsilon_i^2/2` (see
+        :mod:`quaestor.accounting.releases.moments`). By
         :func:`~quaestor.accounting.filters.moments.moment_filter`, without its factor,
         :math:`\lambda(\lambda+1)S/2 \le \lambda\varepsilon + \ln d` suffices for any one
         :math:`\lambda` fixed in advance, S being the largest sum; :math:`\lambda = \varepsilon/S -
@@ -110,7 +103,7 @@ def range_filter(*, epsilon: float, delta: float, reserved: float = 0.0) -> Filt
         :math:`r_i`, and 2 epsilon in their place for other releases. *Proof.* As for
         :func:`whitehouse_filter`: the moment of order :math:`\lambda` of a release of range r is
         at most :math:`\lambda(\lambda+1)r^2/8` (proved in
-        :func:`quaestor.accounting.theorems.bounded_range.log_moment`), whichever mechanism of that
+        :func:`quaestor.accounting.releases.range_moments.log_moment`), whichever mechanism of that
         range is chosen next.
     """
     target = check_target(epsilon=epsilon, delta=delta)

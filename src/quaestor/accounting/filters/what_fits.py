@@ -5,24 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from quaestor.accounting.releases import (
-    ApproxDP,
-    BoundedRange,
-    DiscreteGaussian,
-    ExponentialMechanism,
-    Gaussian,
-    GaussianDP,
-    Geometric,
-    Laplace,
-    PureDP,
-    RandomizedResponse,
-    Release,
-    Repeated,
-    Staircase,
-    ZeroConcentratedDP,
-)
 from quaestor.accounting.releases.base import LARGEST_COUNT
 from quaestor.errors import InvalidParameter
 
@@ -30,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from fractions import Fraction
 
-    from quaestor.accounting.filters.base import Filter
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Filter, Meter
+    from quaestor.accounting.releases import Release
+    from quaestor.accounting.releases.base import Strength
 
 __all__ = ["fitting_version", "remaining_count"]
 
@@ -48,7 +33,8 @@ def remaining_count(
     ``LARGEST_COUNT`` if it costs nothing. A repeated release counts as a whole.
 
     >>> from fractions import Fraction
-    >>> from quaestor.accounting.filters.basic import basic_filter
+    >>> from quaestor.accounting.filters import basic_filter
+    >>> from quaestor.accounting.releases import PureDP
     >>> one = basic_filter(epsilon=1.0, delta=0.0)
     >>> remaining_count(one, dict.fromkeys(one.meters, Fraction(0)), PureDP(epsilon=0.1))
     9
@@ -66,31 +52,6 @@ def remaining_count(
     return min(*counts, LARGEST_COUNT)
 
 
-class _Strength(NamedTuple):
-    """The parameter that says how much a kind of release tells: more of it tells more, or less."""
-
-    field: str
-    more_tells_more: bool
-
-
-def _strength(release: Release) -> _Strength | None:  # noqa: PLR0911  # a case for each kind
-    match release:
-        case PureDP() | ApproxDP() | Staircase() | RandomizedResponse():
-            return _Strength("epsilon", more_tells_more=True)
-        case BoundedRange() | ExponentialMechanism():
-            return _Strength("epsilon", more_tells_more=True)
-        case ZeroConcentratedDP():
-            return _Strength("rho", more_tells_more=True)
-        case GaussianDP():
-            return _Strength("mu", more_tells_more=True)
-        case Gaussian() | DiscreteGaussian():
-            return _Strength("sigma", more_tells_more=False)
-        case Laplace() | Geometric():
-            return _Strength("scale", more_tells_more=False)
-        case _:
-            return None
-
-
 def fitting_version(release: Release, fits: Callable[[Release], bool]) -> Release | None:
     """The strongest version of a release that fits: less epsilon, or more noise, else the same.
 
@@ -98,33 +59,31 @@ def fitting_version(release: Release, fits: Callable[[Release], bool]) -> Releas
     digits, on the safe side, and the version that is returned was asked about and fits. None where
     no version does, or where the kind has no single strength. A count stays as it is.
 
+    >>> from quaestor.accounting.releases import PureDP
     >>> print(fitting_version(PureDP(epsilon=1.0), lambda some: some.epsilon < 1 / 3))
     PureDP(epsilon=0.333333)
     """
-    if isinstance(release, Repeated):
-        count = release.count
-        found = fitting_version(release.release, lambda one: fits(one * count))
-        return None if found is None else found * count
-    strength = _strength(release)
-    if strength is None:
+    single, count = release.counted()
+    if single.strength is None:
         return None
     if fits(release):
         return release
-    return _searched(release, strength, fits)
+    weaker = _searched(single, single.strength, lambda one: fits(one * count))
+    return None if weaker is None else weaker * count
 
 
 def _searched(
-    release: Release, strength: _Strength, fits: Callable[[Release], bool]
+    release: Release, strength: Strength, fits: Callable[[Release], bool]
 ) -> Release | None:
     asked = float(getattr(release, strength.field))
     sign = 1 if strength.more_tells_more else -1
 
     def version(value: float) -> Release | None:
         try:
-            made: Release = replace(release, **{strength.field: value})  # type: ignore[type-var]
+            weaker: Release = replace(release, **{strength.field: value})  # type: ignore[type-var]
         except InvalidParameter:
             return None  # beyond what this kind can describe
-        return made if fits(made) else None
+        return weaker if fits(weaker) else None
 
     low, high = math.log(_WEAKEST), 0.0  # logarithms of the share of the strength
     for _ in range(_STEPS):

@@ -5,14 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.filters.base import slack_of
-from quaestor.accounting.filters.basic import EpsilonMeter
+from quaestor.accounting.filters.base import EpsilonMeter, slack_of
 from quaestor.accounting.filters.moments import MomentMeter
 from quaestor.accounting.numerics.digits import rounded_down
 
 if TYPE_CHECKING:
-    from quaestor.accounting.filters.base import Filter
-    from quaestor.accounting.filters.meter import Meter
+    from quaestor.accounting.filters.base import Filter, Meter
 
 __all__ = ["words_of"]
 
@@ -22,7 +20,7 @@ _SHORT = 9  # signs: numbers that people gave
 def words_of(filter_: Filter) -> str:
     """The whole promise in a few sentences.
 
-    >>> from quaestor.accounting.filters.basic import basic_filter
+    >>> from quaestor.accounting.filters import basic_filter
     >>> print(words_of(basic_filter(epsilon=1.0, delta=1e-6)))
     All answers together are (1.0, 1e-06)-differentially private for every person in the data, \
 even if all analysts put what they see together. \

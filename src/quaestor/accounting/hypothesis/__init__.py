@@ -8,7 +8,6 @@ from quaestor.accounting.hypothesis.priors import Prior
 from quaestor.accounting.hypothesis.result import HypothesisGuarantee
 from quaestor.accounting.membership.comparison import Databases, Pair
 from quaestor.accounting.membership.release_order import ranked
-from quaestor.accounting.releases import ApproxDP, PureDP, Release
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.curves.profile import Profile
     from quaestor.accounting.hypothesis.priors import Weights
+    from quaestor.accounting.releases import Release
 
 __all__ = ["hypothesis_bounds"]
 
@@ -46,6 +46,7 @@ def hypothesis_bounds(
         null: the one belief.
         alternative: the other one.
 
+    >>> from quaestor.accounting.releases import PureDP
     >>> from quaestor.accounting.hypothesis.priors import PointPrior, UniformPrior
     >>> hundred = [PureDP(epsilon=0.1)] * 100
     >>> known = hypothesis_bounds(
@@ -135,13 +136,13 @@ def _by_counting(databases: Databases, null: Prior, other: Prior) -> HypothesisG
     if sizes is None or len(databases.kinds) != 1 or len(databases.kinds[0]) != 1:
         return None
     ((release, times),) = databases.kinds[0]
-    if times != 1 or not isinstance(release, PureDP | ApproxDP):
+    if times != 1 or release.black_box is None:
         return None
-    count = len(databases.names)
-    outcomes = counted(release.epsilon, count, *sizes)
+    (epsilon, delta), count = release.black_box, len(databases.names)
+    outcomes = counted(epsilon, count, *sizes)
     if outcomes is None:
         return None
-    if isinstance(release, PureDP) or release.delta == 0.0:
+    if delta == 0.0:
         return HypothesisGuarantee(
             of_alternative=outcomes.turned(),
             of_null=outcomes,
@@ -149,8 +150,8 @@ def _by_counting(databases: Databases, null: Prior, other: Prior) -> HypothesisG
             method="exact (equal databases: the number of answers says all)",
         )
     return HypothesisGuarantee(
-        of_alternative=WithFailures(outcomes.turned(), delta=release.delta, count=count),
-        of_null=WithFailures(outcomes, delta=release.delta, count=count),
+        of_alternative=WithFailures(outcomes.turned(), delta=delta, count=count),
+        of_null=WithFailures(outcomes, delta=delta, count=count),
         exact=False,
         method="a sound bound (equal databases: numbers of answers, or a failure)",
     )

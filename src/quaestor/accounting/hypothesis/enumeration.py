@@ -9,10 +9,8 @@ import numpy as np
 from flint import arb
 
 from quaestor.accounting.hypothesis.outcomes import Outcomes
-from quaestor.accounting.loss.laws.finite import FiniteLoss
 from quaestor.accounting.numerics.atoms import UNIT
 from quaestor.accounting.numerics.balls import working_precision
-from quaestor.accounting.releases import ApproxDP, PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,14 +40,11 @@ def kind_outcomes(kind: Kind) -> tuple[Floats, Floats] | None:
 
 
 def _release_outcomes(release: Release, count: int) -> tuple[Floats, Floats] | None:
-    if isinstance(release, PureDP | ApproxDP):
-        delta = release.delta if isinstance(release, ApproxDP) else 0.0
-        return _responses(release.epsilon, delta, count) if count <= 1000 else None
+    if release.black_box is not None:
+        return _responses(*release.black_box, count) if count <= 1000 else None
     laws = release.losses()
-    if count != 1 or len(laws) != 1 or not isinstance(laws[0], FiniteLoss):
-        return None
-    law = laws[0]
-    if law.infinite.upper or law.blur or law.error:
+    law = laws[0].listed() if count == 1 and len(laws) == 1 else None
+    if law is None or law is not laws[0] or law.infinite.upper or law.blur or law.error:
         return None
     return np.exp(law.log_first), np.exp(law.log_second)
 
@@ -94,8 +89,8 @@ def enumerated(kinds: Sequence[Kind], null: Weights, alternative: Weights) -> Ou
 
 def _reach(release: Release) -> float:
     """The largest finite loss."""
-    if isinstance(release, PureDP | ApproxDP):
-        return release.epsilon
+    if release.black_box is not None:
+        return release.black_box[0]
     return max(law.largest for law in release.losses())
 
 

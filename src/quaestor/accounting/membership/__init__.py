@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.membership.comparison import Databases
 from quaestor.accounting.membership.facts import All, Fact
-from quaestor.accounting.membership.replacement import with_record_replaced
 from quaestor.accounting.membership.result import AcrossComposition
 from quaestor.accounting.membership.rules import resolve
-from quaestor.accounting.membership.worst_case import Question
+from quaestor.accounting.membership.worst_case import MembershipQuestion
 from quaestor.accounting.releases import Release
 from quaestor.errors import InvalidParameter
 
@@ -77,8 +76,8 @@ def compose_across(
     if neighbours == "replace_record":
         for kind in sorted_out.kinds:
             for release, _ in kind:
-                with_record_replaced(release)
-    question = Question(
+                release.with_record_replaced()  # refuses what it knows nothing of
+    question = MembershipQuestion(
         databases=sorted_out, rules=resolve(fact, sorted_out.names), neighbours=neighbours
     )
     return AcrossComposition(question, fact)

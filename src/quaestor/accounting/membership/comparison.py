@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from quaestor.accounting.compose import compose
 from quaestor.accounting.membership.release_order import Kind, kind_of, kind_outdoes
-from quaestor.accounting.membership.replacement import with_record_replaced
 from quaestor.accounting.membership.rules import bits
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Databases:
         for item, count in difference:
             for release, times in self.kinds[item.kind]:
                 if item.change == "both":
-                    releases.append(with_record_replaced(release) * (times * count))
+                    releases.append(release.with_record_replaced() * (times * count))
                 elif item.change == "one" or not release.directed:
                     releases.append(release * (times * count))
                 else:
@@ -133,7 +132,7 @@ def _turned_profile(
     from quaestor.accounting.curves.worst_of import Maximum
     from quaestor.accounting.loss.engine.loss_profile import LossProfile
 
-    plain = [(_laws(release)[0], count) for release, count in map(_counted, releases)]
+    plain = [(_laws(release)[0], count) for release, count in (each.counted() for each in releases)]
     orders = []
     for swapped in (False, True):
         laws = [
@@ -141,11 +140,6 @@ def _turned_profile(
             for release, count, removing in turned
         ]
         orders.append(LossProfile([*plain, *laws]))
-    single = [*(_counted(release)[0] for release in releases), *(r for r, _, _ in turned)]
+    single = [*(release.counted()[0] for release in releases), *(r for r, _, _ in turned)]
     bracketed = any(release.bracketed for release in single)
     return Maximum(attained=() if bracketed else orders, upper=orders, turned=True)
-
-
-def _counted(release: Release) -> tuple[Release, int]:
-    ((single, count),) = kind_of([release])
-    return single, count

@@ -26,46 +26,44 @@ from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.curves.worst_of import LeastUpper
 from quaestor.accounting.loss.engine.loss_sum import conversion, least_point
 from quaestor.accounting.membership.release_order import Kind, kind_of, ranked
-from quaestor.accounting.membership.replacement import with_record_replaced
 from quaestor.accounting.membership.rules import bits
 from quaestor.accounting.numerics.balls import outward, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases import ApproxDP, PureDP
+from quaestor.accounting.releases import ApproxDP
+from quaestor.accounting.releases.black_box import BlackBox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.membership.nested_limits import Forest
-    from quaestor.accounting.membership.worst_case import Question
+    from quaestor.accounting.membership.worst_case import MembershipQuestion
     from quaestor.accounting.numerics.complexes import Floats
     from quaestor.accounting.releases import Release
 
 __all__ = ["envelope"]
 
 
-def envelope(question: Question, forest: Forest) -> Profile:
+def envelope(question: MembershipQuestion, forest: Forest) -> Profile:
     """The best sound bound that needs no worst membership."""
     limits = forest.doubled() if question.neighbours == "replace" else forest
     apart = _separately(question, limits)
     if apart is not None and all(
-        isinstance(release, PureDP | ApproxDP)
-        for kind in question.databases.kinds
-        for release, _ in kind
+        isinstance(release, BlackBox) for kind in question.databases.kinds for release, _ in kind
     ):
         return LeastUpper(apart)  # moments say no more about black boxes
     by_moments = _MomentEnvelope(question, limits)
     return LeastUpper(by_moments) if apart is None else LeastUpper(apart, by_moments)
 
 
-def _chosen(question: Question, limits: Forest, weights: Sequence[float]) -> list[int]:
+def _chosen(question: MembershipQuestion, limits: Forest, weights: Sequence[float]) -> list[int]:
     """The kinds of the databases of largest total weight."""
     kind_at = question.databases.kind_at
     order = sorted(range(len(kind_at)), key=lambda i: -weights[kind_at[i]])
     return [kind_at[i] for i in bits(limits.greedy(order))]
 
 
-def _separately(question: Question, limits: Forest) -> Profile | None:
+def _separately(question: MembershipQuestion, limits: Forest) -> Profile | None:
     """The pure parts and the deltas, each chosen for itself, if each can be compared.
 
     Where records change in place the two do not part: every delta is raised to the largest.
@@ -74,23 +72,22 @@ def _separately(question: Question, limits: Forest) -> Profile | None:
     if question.neighbours == "replace" and any(question.databases.directed):
         return None
     if question.replaced:
-        told = max(
-            (getattr(release, "delta", 0.0) for kind in kinds for release, _ in kind), default=0.0
-        )
-        raised = [_with_delta(kind, told) for kind in kinds]
+        boxes = [box for kind in kinds for box, _ in kind if isinstance(box, BlackBox)]
+        largest = max((box.delta for box in boxes), default=0.0)
+        raised = [_with_delta(kind, largest) for kind in kinds]
         chosen = _most_revealing(question, limits, raised)
         if chosen is None:
             return None
-        return compose(*map(with_record_replaced, chosen)).tradeoff().profile
+        return compose(*(release.with_record_replaced() for release in chosen)).tradeoff().profile
     pure = _most_revealing(question, limits, [_with_delta(kind, 0.0) for kind in kinds])
-    failures = _most_revealing(question, limits, [_told_part(kind) for kind in kinds])
+    failures = _most_revealing(question, limits, [_failures(kind) for kind in kinds])
     if pure is None or failures is None:
         return None
     return compose(*pure, *failures).tradeoff().profile
 
 
 def _most_revealing(
-    question: Question, limits: Forest, kinds: Sequence[Kind]
+    question: MembershipQuestion, limits: Forest, kinds: Sequence[Kind]
 ) -> list[Release] | None:
     """The releases of the greedy choice, if what stands for the kinds can be compared."""
     order = ranked(kinds)
@@ -109,17 +106,12 @@ def _most_revealing(
 
 def _with_delta(kind: Kind, delta: float) -> Kind:
     return kind_of(
-        (
-            ApproxDP(epsilon=release.epsilon, delta=delta)
-            if isinstance(release, PureDP | ApproxDP)
-            else release
-        )
-        * count
+        (release.with_delta(delta=delta) if isinstance(release, BlackBox) else release) * count
         for release, count in kind
     )
 
 
-def _told_part(kind: Kind) -> Kind:
+def _failures(kind: Kind) -> Kind:
     return kind_of(
         ApproxDP(epsilon=0.0, delta=release.delta) * count
         for release, count in kind
@@ -128,13 +120,13 @@ def _told_part(kind: Kind) -> Kind:
 
 
 class _MomentEnvelope(Profile):
-    def __init__(self, question: Question, limits: Forest) -> None:
+    def __init__(self, question: MembershipQuestion, limits: Forest) -> None:
         self._question, self._limits = question, limits
         kinds = question.databases.kinds
         self._once = [[(release.losses(), count) for release, count in kind] for kind in kinds]
         self._both = (
             [
-                [(with_record_replaced(release).losses(), count) for release, count in kind]
+                [(release.with_record_replaced().losses(), count) for release, count in kind]
                 for kind in kinds
             ]
             if question.replaced
@@ -159,31 +151,31 @@ class _MomentEnvelope(Profile):
     def _log_moments(self, orders: Floats) -> Floats:
         return np.array([self._log_moment(float(order)) for order in orders])
 
-    def _told(self) -> float:
+    def _outright(self) -> float:
         """The largest probability that some loss is infinite, rounded up."""
-        both = None if self._both is None else _told(self._both)
+        both = None if self._both is None else _outright(self._both)
         with working_precision(128):
-            return outward(-(-arb(self._largest(_told(self._once), both))).expm1()).upper
+            return outward(-(-arb(self._largest(_outright(self._once), both))).expm1()).upper
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
-        told = self._told()
-        if math.isinf(epsilon) or told >= 1.0:
-            return Bounds(lower=0.0, upper=min(told, 1.0))
+        outright = self._outright()
+        if math.isinf(epsilon) or outright >= 1.0:
+            return Bounds(lower=0.0, upper=min(outright, 1.0))
 
         def nats(orders: Floats) -> Floats:
             return self._log_moments(orders) - orders * epsilon + conversion(orders)
 
         best = float(nats(np.array([least_point(nats, ratio=1.02)]))[0])
         finite = math.exp(min(best + 1e-12 * (1 + abs(best)), 0.0)) if best > -700 else 1e-300
-        return Bounds(lower=0.0, upper=min((told + (1 - told) * finite) * (1 + 1e-15), 1.0))
+        return Bounds(lower=0.0, upper=min((outright + (1 - outright) * finite) * (1 + 1e-15), 1.0))
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
-        told = self._told()
-        slack = (delta - told) * (1 - 1e-15)
+        outright = self._outright()
+        slack = (delta - outright) * (1 - 1e-15)
         if delta >= 1.0:
             return Bounds.exactly(0.0)
         if slack <= 0.0:
-            largest = math.inf if told > 0.0 else self._largest_loss()
+            largest = math.inf if outright > 0.0 else self._largest_loss()
             return Bounds(lower=0.0, upper=largest)
 
         def bound(orders: Floats) -> Floats:
@@ -197,8 +189,8 @@ class _MomentEnvelope(Profile):
         return self._largest(_largest_losses(self._once), both)
 
     def supports(self, at_most: int) -> Sequence[float]:
-        told = min(self._told(), 1.0)
-        largest = self.epsilon_bounds(delta=min(told + 1e-12, 1.0)).upper
+        outright = min(self._outright(), 1.0)
+        largest = self.epsilon_bounds(delta=min(outright + 1e-12, 1.0)).upper
         gaps = max(at_most - 1, 1)
         return [largest * i / gaps for i in range(gaps + 1)]
 
@@ -219,7 +211,7 @@ def _log_moments(kinds: list[list[tuple[tuple[Law, ...], int]]], order: float) -
     return [math.fsum(count * max(map(moment, laws)) for laws, count in kind) for kind in kinds]
 
 
-def _told(kinds: list[list[tuple[tuple[Law, ...], int]]]) -> list[float]:
+def _outright(kinds: list[list[tuple[tuple[Law, ...], int]]]) -> list[float]:
     def nats(law: Law) -> float:
         chance = law.infinite.upper
         return math.inf if chance >= 1.0 else -math.log1p(-chance) * (1 + 1e-15)

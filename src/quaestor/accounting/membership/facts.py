@@ -11,7 +11,7 @@ All(AtMost(365), Exclusive('adults', 'children'))
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.releases.base import check_count
@@ -20,7 +20,20 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["FACTS", "All", "AtMost", "ExactlyOne", "Exclusive", "Fact", "Implies", "Vectors"]
+    from quaestor.accounting.membership.rules import RulesDraft
+
+__all__ = [
+    "FACTS",
+    "All",
+    "AtMost",
+    "ExactlyOne",
+    "Exclusive",
+    "Fact",
+    "Implies",
+    "Vectors",
+    "fact_from_dict",
+    "fact_from_json",
+]
 
 Names = tuple[str, ...]
 
@@ -29,6 +42,10 @@ class Fact:
     """What is publicly known about the databases that one person can be in."""
 
     __slots__ = ()
+
+    def narrow(self, rules: RulesDraft) -> None:
+        """Add what it says to the rules about some databases."""
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """The fact as plain JSON values, under the name of its type."""
@@ -93,6 +110,10 @@ class AtMost(Fact):
         """The call that makes this fact."""
         return f"AtMost({self.m})" if self.of is None else f"AtMost({self.m}, of={list(self.of)!r})"
 
+    def narrow(self, rules: RulesDraft) -> None:
+        """An upper limit."""
+        rules.limit(self.of, low=0, high=self.m)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExactlyOne(Fact):
@@ -112,6 +133,10 @@ class ExactlyOne(Fact):
     def __repr__(self) -> str:
         """The call that makes this fact."""
         return "ExactlyOne()" if self.of is None else f"ExactlyOne(of={list(self.of)!r})"
+
+    def narrow(self, rules: RulesDraft) -> None:
+        """Both limits."""
+        rules.limit(self.of, low=1, high=1)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -133,6 +158,13 @@ class Exclusive(Fact):
         """The call that makes this fact."""
         return f"Exclusive({_shown(self.a)}, {_shown(self.b)})"
 
+    def narrow(self, rules: RulesDraft) -> None:
+        """Two sides that nobody is on both of; of two databases, a limit of one."""
+        if len(self.a) == len(self.b) == 1:
+            rules.limit((*self.a, *self.b), low=0, high=1)
+        else:
+            rules.exclude(self.a, self.b)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Implies(Fact):
@@ -152,6 +184,10 @@ class Implies(Fact):
     def __repr__(self) -> str:
         """The call that makes this fact."""
         return f"Implies({_shown(self.a)}, {_shown(self.b)})"
+
+    def narrow(self, rules: RulesDraft) -> None:
+        """One side that brings the other with it."""
+        rules.imply(self.a, self.b)
 
 
 def _two_sides(fact: Exclusive | Implies) -> None:
@@ -185,6 +221,10 @@ class Vectors(Fact):
         """The call that makes this fact."""
         return f"Vectors({[list(vector) for vector in self.vectors]!r})"
 
+    def narrow(self, rules: RulesDraft) -> None:
+        """These and no others."""
+        rules.only(self.vectors)
+
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class All(Fact):
@@ -209,6 +249,11 @@ class All(Fact):
         """The call that makes this fact."""
         return f"All({', '.join(map(repr, self.facts))})"
 
+    def narrow(self, rules: RulesDraft) -> None:
+        """One after the other."""
+        for fact in self.facts:
+            fact.narrow(rules)
+
 
 def _opened(fact: Fact) -> Iterable[Fact]:
     return fact.facts if isinstance(fact, All) else (fact,)
@@ -223,3 +268,44 @@ FACTS: dict[str, type[Fact]] = {
     "Vectors": Vectors,
     "All": All,
 }
+
+
+def fact_from_dict(described: object) -> Fact:
+    """Read back what :meth:`Fact.to_dict` wrote."""
+    if not isinstance(described, dict) or not isinstance(described.get("fact"), str):
+        raise InvalidParameter("fact", described, 'an object with a "fact", such as "AtMost"')
+    name, given = described["fact"], {k: v for k, v in described.items() if k != "fact"}
+    kind = FACTS.get(name)
+    if kind is None:
+        raise InvalidParameter("fact", name, f"one of {', '.join(FACTS)}")
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # dataclasses all
+    for field in given:
+        if field not in known:
+            raise InvalidParameter(name, field, f"given {' and '.join(known)} only")
+    for field in fields(kind):  # type: ignore[arg-type]  # dataclasses all
+        if field.name not in given and field.default is MISSING:
+            raise InvalidParameter(name, sorted(given), f"given {field.name} too")
+    return _built(kind, given)
+
+
+def _built(kind: type[Fact], given: dict[str, Any]) -> Fact:
+    if kind is All:
+        facts = given["facts"]
+        if not isinstance(facts, list):
+            raise InvalidParameter("facts", facts, "a list of facts")
+        return All(*map(fact_from_dict, facts))
+    return kind(**given)
+
+
+def fact_from_json(text: str) -> Fact:
+    """Read back what :meth:`Fact.to_json` wrote.
+
+    >>> fact_from_json('{"fact": "AtMost", "m": 365}')
+    AtMost(365)
+    """
+    try:
+        return fact_from_dict(json.loads(text))
+    except InvalidParameter:
+        raise
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise InvalidParameter("fact", text, f"JSON text ({problem})") from None

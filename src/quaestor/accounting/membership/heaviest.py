@@ -19,7 +19,6 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.membership import NEIGHBOURS
-from quaestor.accounting.membership.components import connected_parts, restricted_rules
 from quaestor.accounting.membership.facts import All, Fact
 from quaestor.accounting.membership.nested_limits import Forest
 from quaestor.accounting.membership.rules import FEW, Rules, bits, resolve
@@ -52,9 +51,9 @@ def heaviest(
         membership: what is publicly known of the databases a person is in; nothing if left out.
         neighbours: which worlds are compared, as in
             :func:`~quaestor.accounting.membership.compose_across`.
-        twice: for ``"replace_record"``, what a replaced record costs: the meter's costs of
-            :func:`~quaestor.accounting.membership.replacement.with_record_replaced` releases. It is
-            not twice the weight, except for plain epsilons, and so must be given.
+        twice: for ``"replace_record"``, what a replaced record costs: the meter's costs of the
+            releases :meth:`~quaestor.accounting.releases.Release.with_record_replaced`. It is not
+            twice the weight, except for plain epsilons, and so must be given.
 
     Exact where the facts are nested upper limits, where no more than 12 databases hang together by
     facts, or where memberships are listed; otherwise never too little.
@@ -77,7 +76,7 @@ def heaviest(
         raise InvalidParameter("weights", "a negative one", "costs, which are never below 0")
     values = tuple(weights.values())
     total = _NOBODY
-    for part in _question(fact, tuple(weights), neighbours == "replace"):
+    for part in _connected_parts(fact, tuple(weights), neighbours == "replace"):
         total += part.heaviest(tuple(values[i] for i in part.places))
     return total
 
@@ -100,8 +99,8 @@ def untouched(
     if neighbours not in NEIGHBOURS:
         raise InvalidParameter("neighbours", neighbours, f"one of {', '.join(NEIGHBOURS)}")
     apart = neighbours == "replace"
-    found: set[int] = set()
-    for part in _question(All() if membership is None else membership, tuple(names), apart):
+    places: set[int] = set()
+    for part in _connected_parts(All() if membership is None else membership, tuple(names), apart):
         inside = (1 << len(part.places)) - 1
         members = part.rules.memberships()
         if members is None:
@@ -115,8 +114,8 @@ def untouched(
                 differing |= member
                 common &= member
             differing &= ~common
-        found.update(part.places[i] for i in bits(inside & ~differing))
-    return tuple(names[i] for i in sorted(found))
+        places.update(part.places[i] for i in bits(inside & ~differing))
+    return tuple(names[i] for i in sorted(places))
 
 
 def _two_changes(
@@ -130,16 +129,14 @@ def _two_changes(
 
 
 @lru_cache(maxsize=64)
-def _question(fact: Fact, names: tuple[str, ...], apart: bool) -> tuple[_Part, ...]:  # noqa: FBT001
+def _connected_parts(fact: Fact, names: tuple[str, ...], apart: bool) -> tuple[_Part, ...]:  # noqa: FBT001
     """Groups of databases that no fact connects: the worst in each, all at once."""
     rules = resolve(fact, names)
     if rules.listed is not None:
         return (_Part(places=tuple(range(len(names))), rules=rules, apart=apart),)
     return tuple(
-        _Part(
-            places=tuple(bits(part)), rules=restricted_rules(rules, list(bits(part))), apart=apart
-        )
-        for part in connected_parts(rules)
+        _Part(places=tuple(bits(part)), rules=rules.restricted(list(bits(part))), apart=apart)
+        for part in rules.connected_parts()
     )
 
 

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.expressions import parse_releases
 from quaestor.accounting.membership import compose_across
-from quaestor.accounting.membership.facts import All, Fact
-from quaestor.accounting.membership.facts_codec import fact_from_dict
+from quaestor.accounting.membership.facts import All, Fact, fact_from_dict
 from quaestor.accounting.releases.base import check_count
 from quaestor.errors import InvalidParameter, InvalidPlan
 

@@ -10,33 +10,18 @@ Numbers are compared as the fractions that they exactly are.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
-from quaestor.accounting.releases import (
-    ApproxDP,
-    BoundedRange,
-    ExponentialMechanism,
-    Gaussian,
-    GaussianDP,
-    Geometric,
-    Laplace,
-    PoissonSampled,
-    PureDP,
-    RandomizedResponse,
-    Release,
-    Repeated,
-    Staircase,
-    ZeroConcentratedDP,
-)
+from quaestor.accounting.releases import Release, counts_of
+from quaestor.accounting.releases.black_box import BlackBox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["Kind", "covers", "kind_of", "kind_outdoes", "outdoes", "ranked", "rough_size"]
+__all__ = ["Kind", "covers", "kind_of", "kind_outdoes", "outdoes", "ranked"]
 
 T = TypeVar("T")
 Kind = tuple[tuple[Release, int], ...]
@@ -45,93 +30,20 @@ Kind = tuple[tuple[Release, int], ...]
 
 def kind_of(releases: Iterable[Release]) -> Kind:
     """The releases of one database, equal ones counted together, in an order of their own."""
-    listed = tuple(releases)
-    if len(listed) == 1 and not isinstance(listed[0], Repeated):
-        return ((listed[0], 1),)
-    counts: Counter[Release] = Counter()
-    for release in listed:
-        if isinstance(release, Repeated):
-            counts[release.release] += release.count
-        else:
-            counts[release] += 1
-    return tuple(sorted(counts.items(), key=lambda entry: str(entry[0])))
-
-
-def _pure(release: Release) -> Fraction | None:
-    """The epsilon of a release that is epsilon-DP; None if it is not, or not known."""
-    match release:
-        case PureDP() | Staircase() | RandomizedResponse():
-            return Fraction(release.epsilon)
-        case ApproxDP(delta=0.0):
-            return Fraction(release.epsilon)
-        case BoundedRange() | ExponentialMechanism():
-            return Fraction(release.range_epsilon)
-        case Laplace() | Geometric():
-            return Fraction(release.sensitivity) / Fraction(release.scale)
-    return None
-
-
-def _mu(release: Release) -> Fraction | None:
-    match release:
-        case Gaussian():
-            return Fraction(release.sensitivity) / Fraction(release.sigma)
-        case GaussianDP():
-            return Fraction(release.mu)
-    return None
+    return tuple(sorted(counts_of(releases).items(), key=lambda entry: str(entry[0])))
 
 
 @lru_cache(maxsize=65536)
 def outdoes(a: Release, b: Release) -> bool:
-    """Whether a tells at least as much as b.
-
-    Black boxes by their parameters (randomized response loses by lying more often), bounded range
-    by its length: whatever has the shorter one has the longer one too. Larger noise of
-    one kind is smaller noise and then more: Gaussians, and Laplace and geometric noise too, are
-    self-decomposable. A smaller sample is a sample of the sample.
-
-    >>> outdoes(ApproxDP(epsilon=1.0, delta=1e-6), PureDP(epsilon=0.5))
-    True
-    >>> outdoes(ApproxDP(epsilon=1.0, delta=0.0), ApproxDP(epsilon=0.5, delta=1e-6))
-    False
-    """
-    if isinstance(a, PureDP | ApproxDP) and isinstance(b, PureDP | ApproxDP):
-        deltas = getattr(a, "delta", 0.0), getattr(b, "delta", 0.0)
-        return a.epsilon >= b.epsilon and deltas[0] >= deltas[1]
-    if a == b or _pure(b) == 0:
-        return True
-    mu_a, mu_b = _mu(a), _mu(b)
-    if mu_a is not None and mu_b is not None:
-        return mu_a >= mu_b
-    return _same_sort_outdoes(a, b)
-
-
-def _same_sort_outdoes(a: Release, b: Release) -> bool:
-    match a, b:
-        case ((PureDP() | ApproxDP()), _):
-            pure = _pure(b)
-            more = pure is not None and a.epsilon >= pure
-        case (BoundedRange() | ExponentialMechanism(), BoundedRange() | ExponentialMechanism()):
-            more = a.range_epsilon >= b.range_epsilon
-        case (Laplace(), Laplace()):
-            more = (_pure(a) or 0) >= (_pure(b) or 0)
-        case (Geometric(), Geometric()):
-            more = a.sensitivity == b.sensitivity and a.scale <= b.scale
-        case (RandomizedResponse(), RandomizedResponse()):
-            more = a.categories == b.categories and a.epsilon >= b.epsilon
-        case (ZeroConcentratedDP(), ZeroConcentratedDP()):
-            more = a.rho >= b.rho
-        case (PoissonSampled(), PoissonSampled()):
-            more = a.rate >= b.rate and outdoes(a.release, b.release)
-        case _:
-            more = False
-    return more
+    """Whether a tells at least as much as b; see :meth:`.Release.outdoes`."""
+    return a.outdoes(b)
 
 
 def _merged_gaussians(kind: Kind) -> tuple[Fraction, list[tuple[Release, int]]]:
     """All Gaussians of a database are one: the sum of their mu squared, and what is left."""
     square, rest = Fraction(0), []
     for release, count in kind:
-        mu = _mu(release)
+        mu = release.known_mu()
         if mu is None:
             rest.append((release, count))
         else:
@@ -192,22 +104,5 @@ def ranked(kinds: Sequence[Kind]) -> list[int] | None:
 
 
 def _size(kind: Kind) -> tuple[float, bool]:
-    boxed = any(isinstance(release, PureDP | ApproxDP) for release, _ in kind)
-    return math.fsum(rough_size(release) * count for release, count in kind), boxed
-
-
-def rough_size(release: Release) -> float:
-    """A number that is never less for a release that outdoes another."""
-    if isinstance(release, PureDP | ApproxDP):
-        return release.epsilon + getattr(release, "delta", 0.0)
-    pure, mu = _pure(release), _mu(release)
-    if pure is not None:
-        return float(pure)
-    if mu is not None:
-        return float(mu * mu)
-    match release:
-        case ZeroConcentratedDP():
-            return release.rho
-        case PoissonSampled():
-            return release.rate * rough_size(release.release)
-    return 0.0
+    boxed = any(isinstance(release, BlackBox) for release, _ in kind)
+    return math.fsum(release.rough_size() * count for release, count in kind), boxed

@@ -16,7 +16,7 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from quaestor.accounting.membership.comparison import Difference
     from quaestor.accounting.membership.facts import Fact
-    from quaestor.accounting.membership.worst_case import Found, Question
+    from quaestor.accounting.membership.worst_case import MembershipQuestion, WorstComparisons
     from quaestor.accounting.numerics.bounds import Bounds
 
 __all__ = ["AcrossComposition", "WorstMemberships"]
@@ -39,7 +39,7 @@ class WorstMemberships(NamedTuple):
 class AcrossComposition:
     """What the releases of many databases tell about one person; every number is certified."""
 
-    def __init__(self, question: Question, membership: Fact) -> None:
+    def __init__(self, question: MembershipQuestion, membership: Fact) -> None:
         """Keep the question; nothing is computed before the first answer."""
         self._question = question
         self.membership = membership
@@ -63,35 +63,35 @@ class AcrossComposition:
         return self._question.neighbours
 
     @cached_property
-    def _found(self) -> Found:
+    def _worst(self) -> WorstComparisons:
         return search(self._question)
 
     @cached_property
     def _curve(self) -> Maximum:
-        found, databases = self._found, self._question.databases
-        profiles = {difference: databases.profile(difference) for difference in found.attained}
+        worst, databases = self._worst, self._question.databases
+        profiles = {difference: databases.profile(difference) for difference in worst.attained}
         attained = tuple(profiles.values())
-        if found.upper is None:
+        if worst.upper is None:
             from quaestor.accounting.membership.envelope import envelope
 
-            return Maximum(attained=attained, upper=[envelope(self._question, found.forest)])
-        if found.exact:
+            return Maximum(attained=attained, upper=[envelope(self._question, worst.forest)])
+        if worst.exact:
             return Maximum(attained=attained, upper=attained)
         upper = [
-            profiles[each] if each in profiles else databases.profile(each) for each in found.upper
+            profiles[each] if each in profiles else databases.profile(each) for each in worst.upper
         ]
         return Maximum(attained=attained, upper=upper)
 
     @property
     def exact(self) -> bool:
         """Whether some comparison that can occur attains the answer; otherwise it is a bound."""
-        return self._found.exact
+        return self._worst.exact
 
     @property
     def method(self) -> str:
         """How the worst memberships were found, or bounded, in words."""
         sure = "exact" if self.exact else "a sound bound"
-        return f"{sure} ({self._found.method})"
+        return f"{sure} ({self._worst.method})"
 
     def epsilon(self, *, delta: float) -> float:
         """The smallest epsilon known to be true at ``delta``: a sound upper bound."""
@@ -132,7 +132,7 @@ class AcrossComposition:
         place = self._curve.worst(delta=delta, epsilon=epsilon)
         if place is None:
             return None
-        first, second = list(self._found.attained.values())[place]
+        first, second = list(self._worst.attained.values())[place]
         apart = first | second if self._question.replaced else first ^ second
         shown = self._question.rules.shown
         return WorstMemberships(shown(first), shown(second), shown(apart))
@@ -154,13 +154,13 @@ class AcrossComposition:
 
     def most_changes(self) -> int:
         """The most databases in which two compared worlds can differ (bounded from above)."""
-        found = self._found
-        if found.upper is None:
-            limits = found.forest
+        worst = self._worst
+        if worst.upper is None:
+            limits = worst.forest
             limits = limits.doubled() if self.neighbours == "replace" else limits
             count = limits.greedy(range(len(self.databases))).bit_count()
             return 2 * count if self._question.replaced else count
-        return max(map(_changes, found.upper), default=0)
+        return max(map(_changes, worst.upper), default=0)
 
     def parallel_epsilon(self) -> float:
         """What parallel composition would say: changes times the largest epsilon of a database.

@@ -10,21 +10,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from quaestor.accounting.membership.facts import (
-    All,
-    AtMost,
-    ExactlyOne,
-    Exclusive,
-    Fact,
-    Implies,
-    Vectors,
-)
 from quaestor.errors import ContradictoryFacts, UnknownDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["FEW", "Cap", "Rules", "bits", "resolve"]
+    from quaestor.accounting.membership.facts import Fact
+
+__all__ = ["FEW", "Cap", "Rules", "RulesDraft", "bits", "resolve"]
 
 FEW = 12  # databases whose memberships are listed one by one
 
@@ -91,6 +84,38 @@ class Rules:
             return None
         return [member for member in range(1 << len(self.names)) if self.allows(member)]
 
+    def connected_parts(self) -> list[int]:
+        """Groups of databases that no fact connects with others."""
+        parts: list[int] = []
+        facts = [cap.mask for cap in self.caps]
+        facts += [a | b for a, b in (*self.implications, *self.exclusions)]
+        for fact in facts:
+            joined = fact
+            for part in parts:
+                joined |= part if part & fact else 0
+            parts = [part for part in parts if not part & fact] + [joined]
+        loose = self.everything
+        for part in parts:
+            loose &= ~part
+        return parts + [1 << i for i in bits(loose)]
+
+    def restricted(self, places: Sequence[int]) -> Rules:
+        """The rules about some databases alone, with these in their order as the bits."""
+        part = sum(1 << i for i in places)
+
+        def inside(member: int) -> int:
+            return sum(1 << place for place, i in enumerate(places) if member >> i & 1)
+
+        def sides(some: Iterable[Sides]) -> tuple[Sides, ...]:
+            return tuple(Sides(inside(a), inside(b)) for a, b in some if a & part)
+
+        return Rules(
+            names=tuple(self.names[i] for i in places),
+            caps=tuple(Cap(inside(m), low, high) for m, low, high in self.caps if m & part),
+            implications=sides(self.implications),
+            exclusions=sides(self.exclusions),
+        )
+
     def shown(self, member: int) -> tuple[str, ...]:
         """The names behind the bits."""
         return tuple(self.names[i] for i in bits(member))
@@ -103,6 +128,56 @@ def bits(member: int) -> Iterator[int]:
             yield i
 
 
+class RulesDraft:
+    """Rules about some databases, fact by fact; names become bits, and unknown ones are refused."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Nothing is known yet."""
+        self._names, self._place = names, {name: i for i, name in enumerate(names)}
+        self._caps: list[Cap] = []
+        self._implications: list[Sides] = []
+        self._exclusions: list[Sides] = []
+        self._listed: frozenset[int] | None = None
+
+    def _mask(self, names: Iterable[str]) -> int:
+        member = 0
+        for name in names:
+            if name not in self._place:
+                near = get_close_matches(name, self._place, n=1)
+                known = len(self._place)
+                raise UnknownDatabase(name, near=near[0] if near else None, known=known)
+            member |= 1 << self._place[name]
+        return member
+
+    def limit(self, names: Iterable[str] | None, *, low: int, high: int) -> None:
+        """Of these databases (None: of all), at least and at most so many."""
+        group = self._mask(self._names if names is None else names)
+        self._caps.append(Cap(group, low, min(high, group.bit_count())))
+
+    def exclude(self, a: Iterable[str], b: Iterable[str]) -> None:
+        """Nobody who is in one of a is in any of b."""
+        self._exclusions.append(Sides(self._mask(a), self._mask(b)))
+
+    def imply(self, a: Iterable[str], b: Iterable[str]) -> None:
+        """Whoever is in one of a is in all of b."""
+        self._implications.append(Sides(self._mask(a), self._mask(b)))
+
+    def only(self, vectors: Iterable[Iterable[str]]) -> None:
+        """No other memberships than these."""
+        some = frozenset(map(self._mask, vectors))
+        self._listed = some if self._listed is None else self._listed & some
+
+    def rules(self) -> Rules:
+        """All of it; of several limits for a group of databases the strictest."""
+        return Rules(
+            names=tuple(self._names),
+            caps=tuple(_merged(self._caps)),
+            implications=tuple(dict.fromkeys(self._implications)),
+            exclusions=tuple(dict.fromkeys(self._exclusions)),
+            listed=self._listed,
+        )
+
+
 def resolve(fact: Fact, names: Sequence[str]) -> Rules:
     """Look the facts' names up among the databases.
 
@@ -111,45 +186,9 @@ def resolve(fact: Fact, names: Sequence[str]) -> Rules:
         ContradictoryFacts: two facts leave nobody any membership at all (found wherever the
             memberships can be listed, or limits alone decide it).
     """
-    place = {name: i for i, name in enumerate(names)}
-
-    def mask(listed: Iterable[str]) -> int:
-        member = 0
-        for name in listed:
-            if name not in place:
-                near = get_close_matches(name, place, n=1)
-                raise UnknownDatabase(name, near=near[0] if near else None, known=len(place))
-            member |= 1 << place[name]
-        return member
-
-    caps: list[Cap] = []
-    implications: list[Sides] = []
-    exclusions: list[Sides] = []
-    listed: frozenset[int] | None = None
-    for each in All(fact).facts:
-        if isinstance(each, AtMost | ExactlyOne):
-            group = mask(names if each.of is None else each.of)
-            single = isinstance(each, ExactlyOne)
-            high = each.m if isinstance(each, AtMost) else 1
-            caps.append(Cap(group, int(single), min(high, group.bit_count())))
-        elif isinstance(each, Exclusive):
-            sides = Sides(mask(each.a), mask(each.b))
-            if len(each.a) == len(each.b) == 1:
-                caps.append(Cap(sides.a | sides.b, 0, 1))
-            else:
-                exclusions.append(sides)
-        elif isinstance(each, Implies):
-            implications.append(Sides(mask(each.a), mask(each.b)))
-        elif isinstance(each, Vectors):
-            some = frozenset(map(mask, each.vectors))
-            listed = some if listed is None else listed & some
-    rules = Rules(
-        names=tuple(names),
-        caps=tuple(_merged(caps)),
-        implications=tuple(dict.fromkeys(implications)),
-        exclusions=tuple(dict.fromkeys(exclusions)),
-        listed=listed,
-    )
+    draft = RulesDraft(names)
+    fact.narrow(draft)
+    rules = draft.rules()
     _refuse_contradictions(rules, fact)
     return rules
 

@@ -14,13 +14,20 @@ if TYPE_CHECKING:
     from quaestor.accounting.membership.nested_limits import Forest
     from quaestor.accounting.membership.rules import Rules
 
-__all__ = ["MOST_CURVES", "Found", "Question", "checked", "gathered", "maximal"]
+__all__ = [
+    "MOST_CURVES",
+    "MembershipQuestion",
+    "WorstComparisons",
+    "checked",
+    "gathered",
+    "maximal",
+]
 
 MOST_CURVES = 1000  # different comparisons that are worth composing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class MembershipQuestion:
     """The databases, what is known of memberships, and which worlds are compared."""
 
     databases: Databases
@@ -44,7 +51,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class WorstComparisons:
     """Comparisons that really occur, and comparisons that outdo everything that occurs.
 
     ``upper`` is None where no list of comparisons covers everything, and only a bound does.
@@ -62,31 +69,33 @@ class Found:
 
 
 def gathered(
-    question: Question, pairs: Iterable[Pair], method: str, forest: Forest
-) -> Found | None:
+    question: MembershipQuestion, pairs: Iterable[Pair], method: str, forest: Forest
+) -> WorstComparisons | None:
     """Pairs that occur and cover everything, without those that others outdo; None if too many."""
-    found: dict[Difference, Pair] = {}
+    by_difference: dict[Difference, Pair] = {}
     for pair in pairs:
-        found.setdefault(question.difference(pair), pair)
-    found.pop((), None)
-    if len(found) > 4 * MOST_CURVES:
+        by_difference.setdefault(question.difference(pair), pair)
+    by_difference.pop((), None)
+    if len(by_difference) > 4 * MOST_CURVES:
         return None
     kept: dict[Difference, Pair] = {}
-    for difference in sorted(found, key=lambda d: -sum(count for _, count in d)):
+    for difference in sorted(by_difference, key=lambda d: -sum(count for _, count in d)):
         if not any(covers(other, difference, question.databases.outdoes) for other in kept):
-            kept[difference] = found[difference]
+            kept[difference] = by_difference[difference]
     if len(kept) > MOST_CURVES:
         return None
-    return Found(attained=kept, upper=tuple(kept), method=method, forest=forest)
+    return WorstComparisons(attained=kept, upper=tuple(kept), method=method, forest=forest)
 
 
-def checked(question: Question, pairs: Iterable[Pair], method: str, forest: Forest) -> Found | None:
+def checked(
+    question: MembershipQuestion, pairs: Iterable[Pair], method: str, forest: Forest
+) -> WorstComparisons | None:
     """Pairs that cover everything; those that do not occur stay upper bounds."""
-    found = gathered(question, pairs, method, forest)
-    if found is None:
+    worst = gathered(question, pairs, method, forest)
+    if worst is None:
         return None
-    occurring = {d: pair for d, pair in found.attained.items() if question.occurs(pair)}
-    return replace(found, attained=occurring)
+    occurring = {d: pair for d, pair in worst.attained.items() if question.occurs(pair)}
+    return replace(worst, attained=occurring)
 
 
 def maximal(members: Iterable[int]) -> list[int]:

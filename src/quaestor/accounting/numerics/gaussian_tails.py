@@ -11,14 +11,30 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-__all__ = ["gaussian_tail", "lattice_tail"]
+if TYPE_CHECKING:
+    from flint import arb
+
+__all__ = ["gaussian_delta", "gaussian_tail", "lattice_tail"]
 
 _MARGIN = 1e-10
 _LARGEST_ERFC = 20.0
 _LISTED = 3.0  # sigmas up to this are summed term by term
 
 Ends = tuple[float, float]
+
+
+def gaussian_delta(mu: arb, epsilon: arb) -> arb:
+    r"""The ball of N(0, 1) against N(mu, 1).
+
+    That is :math:`\Phi(\mu/2-\varepsilon/\mu) - e^\varepsilon\Phi(-\mu/2-\varepsilon/\mu)`.
+    """
+    from flint import arb
+
+    root = arb(2).sqrt()
+    near, far = (epsilon / mu - mu / 2) / root, (epsilon / mu + mu / 2) / root
+    return (near.erfc() - epsilon.exp() * far.erfc()) / 2
 
 
 def gaussian_tail(low: float, high: float) -> Ends:

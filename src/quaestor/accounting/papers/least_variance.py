@@ -23,6 +23,7 @@ from quaestor.accounting.releases import (
     Staircase,
 )
 from quaestor.accounting.releases.base import check_count, check_real
+from quaestor.accounting.releases.staircase import staircase_variance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,21 +56,6 @@ def paper_variance(*, epsilon: float, delta: float, count: int) -> float:
     41991.6
     """
     return 8 * count * math.log(math.e + epsilon / delta) / epsilon**2
-
-
-def staircase_variance(*, epsilon: float, gamma: float) -> float:
-    r"""The variance of staircase noise of sensitivity 1.
-
-    With :math:`b = e^{-\varepsilon}` the density is :math:`ab^k` on :math:`[k, k+\gamma)` and
-    :math:`ab^{k+1}` on :math:`[k+\gamma, k+1)`, :math:`a = (1-b)/2(\gamma+b(1-\gamma))`; the
-    integrals of :math:`x^2` are summed over k in closed form.
-    """
-    b = math.exp(-epsilon)
-    rest = -math.expm1(-epsilon)
-    ones, firsts, seconds = 1 / rest, b / rest**2, b * (1 + b) / rest**3
-    high = seconds * gamma + firsts * gamma**2 + ones * gamma**3 / 3
-    low = seconds * (1 - gamma) + firsts * (1 - gamma**2) + ones * (1 - gamma**3) / 3
-    return rest / (gamma + b * (1 - gamma)) * (high + b * low)
 
 
 def least_variances(*, epsilon: float, delta: float, count: int) -> tuple[VarianceRow, ...]:
@@ -106,16 +92,9 @@ def _row(release: Release, paper: float | None, source: str, *, stated: bool) ->
 
 
 def _variance(release: Release) -> float:
-    match release:
-        case Gaussian(sigma=sigma):
-            return sigma**2
-        case Laplace(scale=scale):
-            return 2 * scale**2
-        case Geometric(scale=scale):
-            return 1 / (2 * math.sinh(min(1 / (2 * scale), 700.0)) ** 2)
-        case Staircase(epsilon=epsilon, gamma=float(gamma)):
-            return staircase_variance(epsilon=epsilon, gamma=gamma)
-    raise TypeError(release)
+    variance = release.noise_variance()
+    assert variance is not None  # noqa: S101  # every kind of noise above knows it
+    return variance
 
 
 def _best_staircase(fitted: Callable[[Callable[[float], Release]], Release]) -> Release:

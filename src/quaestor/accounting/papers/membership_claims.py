@@ -20,7 +20,7 @@ from flint import arb
 
 from quaestor.accounting.compose import compose
 from quaestor.accounting.numerics.balls import ZERO, outward, rational, working_precision
-from quaestor.accounting.releases import ApproxDP, PureDP
+from quaestor.accounting.releases import ApproxDP
 from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
 
 __all__ = [
-    "Claim",
+    "PaperClaim",
     "corollary_6",
     "corollary_7",
     "half_sampled",
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-class Claim(NamedTuple):
+class PaperClaim(NamedTuple):
     """An (epsilon, delta) that the paper claims, rounded up; and whether it is true in general."""
 
     epsilon: float
@@ -51,12 +51,10 @@ class Claim(NamedTuple):
 def _boxes(releases: Iterable[Release]) -> list[ApproxDP]:
     boxes = []
     for release in releases:
-        if isinstance(release, PureDP):
-            boxes.append(ApproxDP(epsilon=release.epsilon, delta=0.0))
-        elif isinstance(release, ApproxDP):
-            boxes.append(release)
-        else:
+        if release.black_box is None:
             raise TheoremDoesNotApply(f"speaks of (epsilon, delta) only; got {release}")
+        epsilon, delta = release.black_box
+        boxes.append(ApproxDP(epsilon=epsilon, delta=delta))
     if not boxes:
         raise TheoremDoesNotApply("needs at least one release")
     return boxes
@@ -99,7 +97,7 @@ def refine_tuples(
     return matched
 
 
-def mixture_formula(parts: Sequence[tuple[Fraction, float, float]], *, point: bool) -> Claim:
+def mixture_formula(parts: Sequence[tuple[Fraction, float, float]], *, point: bool) -> PaperClaim:
     r"""Weighted guarantees joined: :math:`\ln\sum w e^\varepsilon` and :math:`\sum w\delta`.
 
     Theorem:
@@ -123,10 +121,10 @@ def mixture_formula(parts: Sequence[tuple[Fraction, float, float]], *, point: bo
         note = "unsound: the reverse direction may need a larger delta"
     else:
         note = "sound: a point, and larger epsilons have the larger deltas"
-    return Claim(max(epsilon, 0.0), min(delta, 1.0), point and together, note)
+    return PaperClaim(max(epsilon, 0.0), min(delta, 1.0), point and together, note)
 
 
-def theorem_3(releases: Sequence[Release], *, delta: float) -> Claim:
+def theorem_3(releases: Sequence[Release], *, delta: float) -> PaperClaim:
     r"""In no database, against the uniform prior on some database.
 
     Theorem:
@@ -145,7 +143,7 @@ def theorem_3(releases: Sequence[Release], *, delta: float) -> Claim:
     )
 
 
-def corollary_6(releases: Sequence[Release]) -> Claim:
+def corollary_6(releases: Sequence[Release]) -> PaperClaim:
     r"""Theorem 3 with simple composition throughout.
 
     Theorem:
@@ -171,7 +169,7 @@ def _split(boxes: Sequence[ApproxDP]) -> list[tuple[Fraction, ApproxDP, list[App
     ]
 
 
-def corollary_7(release: Release, *, count: int) -> Claim:
+def corollary_7(release: Release, *, count: int) -> PaperClaim:
     r"""Equal releases and simple composition, in closed form.
 
     Theorem:
@@ -184,4 +182,4 @@ def corollary_7(release: Release, *, count: int) -> Claim:
         epsilon = outward((grown / (arb(2) ** count - 1)).log()).upper
         share = rational(Fraction(2 ** (count - 1), 2**count - 1))
         delta = outward(share * count * arb(box.delta)).upper
-    return Claim(max(epsilon, 0.0), min(delta, 1.0), True, "sound: equal releases")  # noqa: FBT003
+    return PaperClaim(max(epsilon, 0.0), min(delta, 1.0), True, "sound: equal releases")  # noqa: FBT003

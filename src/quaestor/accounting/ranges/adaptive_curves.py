@@ -36,7 +36,7 @@ _Multiset = tuple[int, ...]
 _Level = dict[_Multiset, Curve]
 
 
-class _Table:
+class _GameCurves:
     """What both sides share: the geometry of the lattice, and the walk through the multisets."""
 
     def __init__(
@@ -79,7 +79,7 @@ class _Table:
         return [tuple(int(kind == other) for other in kinds) for kind in kinds]
 
 
-class Below(_Table):
+class Below(_GameCurves):
     """Lower bounds; the last release is not confined to the lattice."""
 
     def __init__(
@@ -137,7 +137,7 @@ class Below(_Table):
         return log.exp() * right - log.expm1()
 
 
-class Above(_Table):
+class Above(_GameCurves):
     """Upper bounds; linear in e^epsilon between the nodes, where the truth is convex."""
 
     def __init__(

@@ -7,12 +7,13 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from flint import arb
+
 from quaestor.accounting.curves.profile import Profile
-from quaestor.accounting.numerics.balls import outward, rational, refined
+from quaestor.accounting.numerics.balls import ONE, outward, rational, refined
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.ranges.adaptive_curves import Above, Below
-from quaestor.accounting.ranges.adaptive_end import ending_delta, ending_distance
-from quaestor.accounting.ranges.cells import Lattice, fitted_lattice
+from quaestor.accounting.ranges.cells import RangeCells, fitted_cells
 from quaestor.errors import InvalidParameter, TheoremDoesNotApply
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _DEEPER = 18.0
 class _Tables:
     """The two sides of the bracket, with the crumbs of the lattice taken into account."""
 
-    def __init__(self, lattice: Lattice, reach: float) -> None:
+    def __init__(self, lattice: RangeCells, reach: float) -> None:
         self._below = Below(lattice.sizes, lattice.counts, lattice.narrow, reach)
         self._above = Above(lattice.sizes, lattice.counts, lattice.wide, reach)
         self._crumbs = lattice.crumbs
@@ -115,7 +116,7 @@ class AdaptiveRange(Profile):
             return Bounds(lower=0.0, upper=self.total_epsilon.upper)
         distance = self._total - Fraction(epsilon)
         if distance <= self._ranges[-1][0]:
-            return outward(refined(lambda _: ending_delta(self._ranges, distance)))
+            return outward(refined(lambda _: _ending_delta(self._ranges, distance)))
         far = max(epsilon - self._deviation * self._deviation / 2, 0.0) / self._deviation
         bounds = Bounds(lower=0.0, upper=1.0)
         for tables in self._finer_and_finer(far * far / 2):
@@ -134,9 +135,9 @@ class AdaptiveRange(Profile):
             return self.total_epsilon
         if self.total_epsilon.upper < _TINY:
             return Bounds(lower=0.0, upper=self.total_epsilon.upper)
-        if self._count == 1 or ending_distance(self._ranges, delta) <= self._ranges[-1][0]:
+        if self._count == 1 or _ending_distance(self._ranges, delta) <= self._ranges[-1][0]:
             total = self._total
-            ending = refined(lambda _: rational(total) - ending_distance(self._ranges, delta))
+            ending = refined(lambda _: rational(total) - _ending_distance(self._ranges, delta))
             return outward(ending).clipped(0.0, self.total_epsilon.upper)
         bounds = Bounds(lower=0.0, upper=self.total_epsilon.upper)
         for tables in self._finer_and_finer(-math.log(delta)):
@@ -197,8 +198,8 @@ class AdaptiveRange(Profile):
         reach = self._deviation * self._deviation / 2 + self._deviation * math.sqrt(2 * depth)
         return min(reach, self.total_epsilon.upper)
 
-    def _lattice(self, cells: int, alike: float) -> Lattice:
-        return fitted_lattice(
+    def _lattice(self, cells: int, alike: float) -> RangeCells:
+        return fitted_cells(
             self._ranges,
             cells=cells,
             alike=max(alike, self._width / 8),
@@ -233,3 +234,37 @@ def _last_with(holds: Callable[[float], bool], largest: float) -> tuple[float, f
         else:
             high = middle
     return low, high
+
+
+def _ending_delta(ranges: Sequence[tuple[float, int]], distance: Fraction) -> arb:
+    r"""Enclose delta at a distance from the sum of all ranges that is at most the smallest.
+
+    There only the highest loss of all counts. With d the distance,
+
+    .. math:: \delta = (1 - e^{-d/(k+1)})^{k+1} / \prod_i (1 - e^{-\varepsilon_i}).
+
+    Proof: the losses of an outcome with a low one sum up to at most epsilon, so that only the
+    outcome whose losses are all high, the t_i, counts. What the analyst would do after other
+    outcomes does not matter, nor does the order. It remains to maximise
+    :math:`\prod_i q_i \cdot (1 - e^{\varepsilon - \sum t_i})`, where with
+    :math:`s_i = \varepsilon_i - t_i` we have
+    :math:`q_i = (1 - e^{-s_i}) / (1 - e^{-\varepsilon_i})`. The numerator is a product of
+    :math:`1 - e^{-s}` over k+1 numbers s of sum d, and the logarithm of each factor is concave:
+    all s are equal. For one release this is its whole curve, as epsilon is not negative.
+    """
+    factors = sum(count for _, count in ranges) + 1
+    return (-(-rational(distance) / factors).expm1()) ** factors / _scale(ranges)
+
+
+def _ending_distance(ranges: Sequence[tuple[float, int]], delta: float) -> arb:
+    """Enclose the distance at which ``_ending_delta`` is ``delta``, were it valid everywhere."""
+    factors = sum(count for _, count in ranges) + 1
+    each = (arb(delta) * _scale(ranges)).root(factors)
+    return -factors * (-each).log1p()
+
+
+def _scale(ranges: Sequence[tuple[float, int]]) -> arb:
+    scale = ONE
+    for range_, count in ranges:
+        scale *= (-(-arb(range_)).expm1()) ** count
+    return scale

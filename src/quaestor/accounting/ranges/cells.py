@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Lattice", "fitted_lattice"]
+__all__ = ["RangeCells", "fitted_cells"]
 
 _OVERHEAD = 1000.0  # so many chords could be compared while numpy prepares to compare any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lattice:
+class RangeCells:
     """Kinds of ranges: ``counts[i]`` releases of ``sizes[i]`` cells, and what was left out.
 
     ``sizes[i] * wide`` is at least, and ``sizes[i] * narrow`` at most, each range of the kind.
@@ -54,9 +54,9 @@ class _Kind:
     count: int
 
 
-def fitted_lattice(
+def fitted_cells(
     ranges: Sequence[tuple[float, int]], *, cells: int, alike: float, negligible: float
-) -> Lattice:
+) -> RangeCells:
     """A lattice with ``cells`` to twice as many in the largest range, for decreasing ranges.
 
     Ranges that differ by less than the factor ``1 + alike`` become one kind; ``negligible`` is what
@@ -78,7 +78,7 @@ def fitted_lattice(
         (_sizes(kinds, each) for each in range(cells, 2 * cells)),
         key=lambda sizes: _misfit(kinds, sizes),
     )
-    return Lattice(
+    return RangeCells(
         sizes=sizes,
         counts=tuple(kind.count for kind in kinds),
         narrow=min(Fraction(k.smallest) / size for k, size in zip(kinds, sizes, strict=True)),

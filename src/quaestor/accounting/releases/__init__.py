@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quaestor.accounting.releases.base import Release, Repeated
+from quaestor.accounting.releases.base import Release, Repeated, counts_of
 from quaestor.accounting.releases.black_box import ApproxDP, PureDP
 from quaestor.accounting.releases.bounded_range import BoundedRange, ExponentialMechanism
 from quaestor.accounting.releases.density_pair import DensityPair
@@ -38,6 +38,7 @@ __all__ = [
     "SampledWithoutReplacement",
     "Staircase",
     "ZeroConcentratedDP",
+    "counts_of",
 ]
 
 # Every kind that expressions and JSON may name. A new mechanism adds one line here.

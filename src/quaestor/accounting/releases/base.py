@@ -4,28 +4,49 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Integral, Rational, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from quaestor.accounting.loss.laws.law import Law
+    from quaestor.accounting.numerics.complexes import Floats
+    from quaestor.accounting.releases.loss_ends import LossEnd
+    from quaestor.accounting.releases.opinion import Opinion
 
 __all__ = [
     "LARGEST_COUNT",
     "LARGEST_EPSILON",
+    "PureLoss",
     "Release",
     "Repeated",
+    "Strength",
     "check_count",
     "check_real",
+    "counts_of",
     "positive",
+    "remembered",
 ]
 
 LARGEST_COUNT = 10**15
 LARGEST_EPSILON = 1e6
+_REMEMBERED = 1 << 15  # different releases of a kind whose facts are kept
+_DOUBT = Fraction(1) + Fraction(1, 2**40)  # more than what floats did to a law's largest loss
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def remembered(method: Method) -> Method:
+    """Keep the answers of a method of descriptions: equal ones answer alike."""
+    return cast("Method", lru_cache(maxsize=_REMEMBERED)(method))
 
 
 def check_real(field: str, value: object, *, low: float, high: float) -> float:
@@ -70,11 +91,33 @@ def positive(release: Release, *names: str) -> None:
         object.__setattr__(release, name, value)
 
 
+class PureLoss(NamedTuple):
+    """The release is ``(epsilon, delta)``-DP; an epsilon of None says that there is no such bound.
+
+    The delta is a probability that everything is told. Apart from it, the loss is finite: of
+    moments and of Gaussian guarantees one may ask even where there is no epsilon.
+    """
+
+    epsilon: Fraction | None
+    delta: Fraction
+
+
+class Strength(NamedTuple):
+    """The parameter that says how much a kind of release tells: more of it tells more, or less."""
+
+    field: str
+    more_tells_more: bool
+
+
 class Release:
     """A description of one release: what is promised of it, not how it is made.
 
     Descriptions are values: frozen, hashable, equal when their parameters are, and they go
     through JSON and through expressions without loss.
+
+    A kind needs its parameters, checks of their ranges, and :meth:`losses`; every other fact has a
+    default that follows from the loss, or says that nothing is known. A kind that knows better
+    says so in its own file.
     """
 
     __slots__ = ()
@@ -84,6 +127,15 @@ class Release:
 
     directed: ClassVar[bool] = False
     """Whether removing and adding a person may differ."""
+
+    losses_are_listed: ClassVar[bool] = False
+    """Whether its losses are finitely many, so that a fixed number of people may be sampled."""
+
+    moments_of_rho: ClassVar[bool] = False
+    """Whether its moments are known by its rho alone, as those of a Gaussian are."""
+
+    strength: ClassVar[Strength | None] = None
+    """What a weaker version of it has less of (or more); None where no single parameter says."""
 
     def losses(self) -> tuple[Law, ...]:
         """The laws of the privacy loss: one, or one for removing and one for adding a person."""
@@ -96,6 +148,172 @@ class Release:
     def counted(self) -> tuple[Release, int]:
         """The single release, and how often it is made: the one way to look into a count."""
         return self, 1
+
+    # What it promises by its definition, exactly.
+
+    def known_epsilon(self) -> Fraction | None:
+        """The least epsilon with which it is epsilon-DP; None if it is not, or it is not known."""
+        return None
+
+    def known_mu(self) -> Fraction | None:
+        """The mu of the Gaussian that it is; None if it is none."""
+        return None
+
+    @property
+    def range_epsilon(self) -> float | None:
+        """The bounded range that it is known by; None for all other kinds."""
+        return None
+
+    @property
+    def black_box(self) -> tuple[float, float] | None:
+        """Its (epsilon, delta), if nothing else is known of it; None for all other kinds."""
+        return None
+
+    # What is true of it at worst, rounded up: costs that may be added up.
+
+    @remembered
+    def pure_loss(self) -> PureLoss:
+        """The largest finite loss and the probability of an infinite one."""
+        from quaestor.accounting.numerics.balls import at_least
+
+        exact = self.known_epsilon()
+        if exact is not None:
+            return PureLoss(at_least(exact), Fraction(0))
+        ends = self.loss_ends()
+        if ends is None:
+            return self._pure_loss_of_laws()
+        delta = at_least(max(end.outright[1] for end in ends)) or Fraction(0)
+        bounds = [end.largest[1] for end in ends if end.largest is not None]
+        if len(bounds) < len(ends):
+            return PureLoss(None, delta)
+        return PureLoss(at_least(max(*bounds, Fraction(0))), delta)
+
+    def _pure_loss_of_laws(self) -> PureLoss:
+        from quaestor.accounting.numerics.balls import at_least
+
+        laws = self.losses()
+        delta = max(Fraction(law.infinite.upper) for law in laws)
+        largest = max(law.largest for law in laws)
+        if not math.isfinite(largest):
+            return PureLoss(None, delta)
+        return PureLoss(at_least(max(Fraction(largest), Fraction(0)) * _DOUBT), delta)
+
+    @remembered
+    def concentrated_rho(self) -> Fraction | None:
+        """A rho with which it is zero-concentrated; None if none is known.
+
+        >>> from quaestor.accounting.releases import Gaussian
+        >>> Gaussian(sigma=2.0).concentrated_rho()
+        Fraction(1, 8)
+        """
+        from quaestor.accounting.releases.moments import rho_of_epsilon
+
+        return rho_of_epsilon(self.pure_loss().epsilon)
+
+    @remembered
+    def squared_mu(self) -> Fraction | None:
+        """The square of a mu with which it is Gaussian-DP; None if none is known.
+
+        >>> from quaestor.accounting.releases import GaussianDP
+        >>> GaussianDP(mu=0.5).squared_mu()
+        Fraction(1, 4)
+        """
+        from quaestor.accounting.releases.moments import squared_mu_of_epsilon
+
+        return squared_mu_of_epsilon(self.pure_loss().epsilon)
+
+    @remembered
+    def log_moment(self, order: float) -> Fraction | None:
+        r"""A bound on :math:`\log E[e^{\lambda L}]` in both directions; None if it is infinite.
+
+        L is the loss given that not everything was told. Of several bounds the least is taken:
+        the loss's own law, what an epsilon-DP release has at most, and what its rho says.
+        """
+        from quaestor.accounting.releases import moments
+
+        of_rho = moments.log_moment_of_rho(self.concentrated_rho(), order)
+        if self.moments_of_rho:
+            return of_rho
+        of_epsilon = moments.log_moment_of_epsilon(self.pure_loss().epsilon, order)
+        return moments.least(moments.log_moment_of_laws(self, order), of_epsilon, of_rho)
+
+    def rough_log_moments(self, orders: Floats) -> Floats:
+        """About its log-moments at these orders: to choose by, and infinite where unknown."""
+        from quaestor.accounting.releases.moments import rough_log_moments_of_laws
+
+        return rough_log_moments_of_laws(self, orders)
+
+    def spread(self) -> Fraction | None:
+        """The length of an interval that has its losses, whatever the neighbours; None if endless.
+
+        An epsilon-DP release has at most two epsilon.
+        """
+        epsilon = self.pure_loss().epsilon
+        return None if epsilon is None else 2 * epsilon
+
+    # How it stands to other releases, and to itself under other circumstances.
+
+    def outdoes(self, other: Release) -> bool:
+        """Whether it certainly tells at least as much as another; false where nothing is known.
+
+        True only if the other's pair is a post-processing of its own, by one channel that maps
+        "with the person" to "with" and "without" to "without".
+        """
+        if self == other or other.known_epsilon() == 0:
+            return True
+        mine, others = self.known_mu(), other.known_mu()
+        return mine is not None and others is not None and mine >= others
+
+    def rough_size(self) -> float:
+        """A number that is never less for a release that outdoes another."""
+        epsilon, mu = self.known_epsilon(), self.known_mu()
+        if epsilon is not None:
+            return float(epsilon)
+        return 0.0 if mu is None else float(mu * mu)
+
+    def with_record_replaced(self) -> Release:
+        """The release as it looks to somebody whose record changes within its database.
+
+        Raises:
+            InvalidParameter: nothing is known of two changes of this kind of release.
+        """
+        raise InvalidParameter(
+            "neighbours",
+            "replace_record",
+            f'"add_remove" or "replace" where {type(self).__name__} is among the releases: '
+            "what a replaced record costs it is not known",
+        )
+
+    def poisson_sampled_losses(self, rate: float) -> tuple[Law, ...]:
+        """The laws of removing and adding a person who is in the data with this probability."""
+        from quaestor.accounting.loss.laws.sampled import poisson_sampled
+
+        (law,) = self.losses()
+        return poisson_sampled(law, rate)
+
+    def noise_variance(self) -> float | None:
+        """The variance of the noise that it adds; None where it adds none, or it is not known."""
+        return None
+
+    # What its answers are held against: from the parameters alone, and never from a law.
+
+    def loss_ends(self) -> tuple[LossEnd, ...] | None:
+        """Where its curve ends: once, or for removing and for adding; None where it is not known.
+
+        >>> from quaestor.accounting.releases import Laplace
+        >>> Laplace(scale=4.0).loss_ends()[0].largest[1]
+        Fraction(1, 4)
+        """
+        from quaestor.accounting.releases.loss_ends import LossEnd, exactly
+
+        epsilon = self.known_epsilon()
+        return None if epsilon is None else (LossEnd(exactly(epsilon)),)
+
+    def opinion(self) -> Opinion | None:
+        """What it reveals, in plain floats; None where there is no closed form."""
+        return None
+
+    # A value: repeated, written, and read back.
 
     def __mul__(self, count: int) -> Release:
         """The same release, ``count`` times.
@@ -148,13 +366,17 @@ class Repeated(Release):
 
     def __post_init__(self) -> None:
         """Refuse counts that are not positive whole numbers."""
-        if not isinstance(self.release, Release) or isinstance(self.release, Repeated):
+        if not isinstance(self.release, Release) or self.release.counted()[1] > 1:
             raise InvalidParameter("release", self.release, "a release that is not itself repeated")
         object.__setattr__(self, "count", check_count("count", self.count, smallest=2))
 
     def counted(self) -> tuple[Release, int]:
         """The release that is repeated, and its count."""
         return self.release, self.count
+
+    def with_record_replaced(self) -> Release:
+        """Each of them with a record replaced."""
+        return self.release.with_record_replaced() * self.count
 
     def losses(self) -> tuple[Law, ...]:
         """Refused: a count of releases has no loss of its own; composition counts them."""
@@ -171,3 +393,12 @@ def repeated(release: Release, count: int) -> Release:
     single, before = release.counted()
     times = check_count("count", times * before)
     return single if times == 1 else Repeated(release=single, count=times)
+
+
+def counts_of(releases: Iterable[Release]) -> Counter[Release]:
+    """How often each single release is among these, equal ones counted together, as they come."""
+    counts: Counter[Release] = Counter()
+    for release in releases:
+        single, count = release.counted()
+        counts[single] += count
+    return counts

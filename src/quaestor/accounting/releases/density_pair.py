@@ -8,7 +8,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from quaestor.accounting.releases.base import Release, check_real
+from quaestor.accounting.releases.base import Release, check_real, remembered
+from quaestor.accounting.releases.opinion import Opinion, without_ceiling
+from quaestor.accounting.releases.vectors import MANY, vectors_curve
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -118,6 +120,17 @@ class DensityPair(Release):
     def least_losses(self) -> tuple[Law, ...]:
         """Every cell as one outcome: less than is lost."""
         return _merged(self.p, self.q, self.error), _merged(self.q, self.p, self.error)
+
+    # From the parameters alone.
+
+    @remembered
+    def opinion(self) -> Opinion | None:
+        """From below: every cell as one outcome."""
+        if len(self.p) > MANY:
+            return None
+        missing = abs(1 - math.fsum(self.p)) + abs(1 - math.fsum(self.q))
+        merged = vectors_curve(self.p, self.q, error=self.error + missing)
+        return Opinion(without_ceiling(merged), None, math.inf)
 
 
 def _negated(losses: tuple[float, ...]) -> tuple[float, ...]:

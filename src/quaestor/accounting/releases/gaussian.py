@@ -3,21 +3,90 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
 
-from quaestor.accounting.releases.base import Release, check_real, positive
+from quaestor.accounting.releases.base import (
+    Release,
+    Strength,
+    check_real,
+    positive,
+    remembered,
+)
+from quaestor.accounting.releases.loss_ends import NO_BOUND, NO_LOSS, LossEnd
+from quaestor.accounting.releases.opinion import gaussian_opinion, without_ceiling
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law
+    from quaestor.accounting.releases.opinion import Opinion
 
 __all__ = ["Gaussian", "GaussianDP", "ZeroConcentratedDP"]
 
 _LARGEST = 1e150
 
 
+class _OfMu(Release):
+    """What is known of everything that is N(0, 1) against N(mu, 1).
+
+    Larger noise is smaller noise and then more.
+    """
+
+    __slots__ = ()
+
+    moments_of_rho: ClassVar[bool] = True
+
+    def _mu(self) -> float:
+        """The nearest float."""
+        raise NotImplementedError
+
+    def known_mu(self) -> Fraction:
+        """The ratio of shift and noise, as a fraction."""
+        raise NotImplementedError
+
+    def losses(self) -> tuple[Law, ...]:
+        """One Gaussian loss, the same in both directions."""
+        from quaestor.accounting.loss.laws.gaussian import GaussianLoss
+
+        return (GaussianLoss(self._mu()),)
+
+    def poisson_sampled_losses(self, rate: float) -> tuple[Law, ...]:
+        """A mixture of two Gaussians against one of them, and turned round."""
+        from quaestor.accounting.loss.laws.sampled_gaussian import SampledGaussianLoss
+
+        return tuple(
+            SampledGaussianLoss(mu=self._mu(), rate=rate, removing=removing)
+            for removing in (True, False)
+        )
+
+    @remembered
+    def concentrated_rho(self) -> Fraction | None:
+        """Half the square of mu."""
+        from quaestor.accounting.numerics.balls import at_least
+
+        return at_least(self.known_mu() ** 2 / 2)
+
+    @remembered
+    def squared_mu(self) -> Fraction | None:
+        """Its own."""
+        from quaestor.accounting.numerics.balls import at_least
+
+        return at_least(self.known_mu() ** 2)
+
+    # From the parameters alone.
+
+    def loss_ends(self) -> tuple[LossEnd, ...]:
+        """There is none, unless nothing is released."""
+        return (NO_BOUND if self._mu() else NO_LOSS,)
+
+    @remembered
+    def opinion(self) -> Opinion:
+        """Two tails."""
+        return gaussian_opinion(self._mu())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gaussian(Release):
+class Gaussian(_OfMu):
     r"""Gaussian noise of standard deviation ``sigma`` on a query of L2 sensitivity ``sensitivity``.
 
     Guarantee:
@@ -29,19 +98,30 @@ class Gaussian(Release):
     sigma: float
     sensitivity: float = 1.0
 
+    strength: ClassVar[Strength | None] = Strength("sigma", more_tells_more=False)
+
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
         positive(self, "sigma", "sensitivity")
 
-    def losses(self) -> tuple[Law, ...]:
-        """One Gaussian loss, the same in both directions."""
-        from quaestor.accounting.loss.laws.gaussian import GaussianLoss
+    def _mu(self) -> float:
+        return self.sensitivity / self.sigma
 
-        return (GaussianLoss(self.sensitivity / self.sigma),)
+    def known_mu(self) -> Fraction:
+        """Sensitivity by sigma."""
+        return Fraction(self.sensitivity) / Fraction(self.sigma)
+
+    def with_record_replaced(self) -> Release:
+        """Twice the shift."""
+        return replace(self, sensitivity=2 * self.sensitivity)
+
+    def noise_variance(self) -> float:
+        """Sigma squared."""
+        return self.sigma**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianDP(Release):
+class GaussianDP(_OfMu):
     r"""Any release that is :math:`\mu`-Gaussian-DP.
 
     Guarantee:
@@ -51,15 +131,22 @@ class GaussianDP(Release):
 
     mu: float
 
+    strength: ClassVar[Strength | None] = Strength("mu", more_tells_more=True)
+
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
         object.__setattr__(self, "mu", check_real("mu", self.mu, low=0.0, high=_LARGEST))
 
-    def losses(self) -> tuple[Law, ...]:
-        """The loss of the Gaussian that the definition names."""
-        from quaestor.accounting.loss.laws.gaussian import GaussianLoss
+    def _mu(self) -> float:
+        return self.mu
 
-        return (GaussianLoss(self.mu),)
+    def known_mu(self) -> Fraction:
+        """By its name."""
+        return Fraction(self.mu)
+
+    def with_record_replaced(self) -> Release:
+        """Twice the mu: the group privacy of Gaussians is that of one shift after the other."""
+        return GaussianDP(mu=2 * self.mu)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +161,9 @@ class ZeroConcentratedDP(Release):
 
     rho: float
 
+    moments_of_rho: ClassVar[bool] = True
+    strength: ClassVar[Strength | None] = Strength("rho", more_tells_more=True)
+
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
         object.__setattr__(self, "rho", check_real("rho", self.rho, low=0.0, high=_LARGEST))
@@ -83,3 +173,33 @@ class ZeroConcentratedDP(Release):
         from quaestor.accounting.loss.laws.gaussian import ConcentratedLoss
 
         return (ConcentratedLoss(math.nextafter(math.sqrt(2 * self.rho), math.inf)),)
+
+    def concentrated_rho(self) -> Fraction:
+        """By its name."""
+        return Fraction(self.rho)
+
+    def outdoes(self, other: Release) -> bool:
+        """The larger rho allows what the smaller one does."""
+        if isinstance(other, ZeroConcentratedDP):
+            return self.rho >= other.rho
+        return other.known_epsilon() == 0
+
+    def rough_size(self) -> float:
+        """The rho."""
+        return self.rho
+
+    def with_record_replaced(self) -> Release:
+        """Four times the rho [Bun, Steinke 2016, Proposition 27]."""
+        return ZeroConcentratedDP(rho=4 * self.rho)
+
+    # From the parameters alone.
+
+    def loss_ends(self) -> tuple[LossEnd, ...]:
+        """There is none, unless nothing is released."""
+        return (NO_BOUND if self.rho else NO_LOSS,)
+
+    @remembered
+    def opinion(self) -> Opinion:
+        """From below: the Gaussian of the same rho is one such release."""
+        gaussian = gaussian_opinion(math.sqrt(2 * self.rho))
+        return gaussian._replace(curve=without_ceiling(gaussian.curve))

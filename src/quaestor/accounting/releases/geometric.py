@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
 
-from quaestor.accounting.releases.base import Release, check_count, positive
+from quaestor.accounting.releases.base import (
+    Release,
+    Strength,
+    check_count,
+    positive,
+    remembered,
+)
+from quaestor.accounting.releases.opinion import (
+    MARGIN,
+    Detection,
+    Opinion,
+    delta_of,
+    rho_of_loss,
+)
 
 if TYPE_CHECKING:
+    from flint import arb
+
     from quaestor.accounting.loss.laws.law import Law
+    from quaestor.accounting.releases.opinion import Curve
 
 __all__ = ["Geometric"]
 
@@ -29,6 +46,9 @@ class Geometric(Release):
 
     scale: float
     sensitivity: int = 1
+
+    losses_are_listed: ClassVar[bool] = True
+    strength: ClassVar[Strength | None] = Strength("scale", more_tells_more=False)
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
@@ -52,3 +72,81 @@ class Geometric(Release):
         losses = (self.sensitivity - 2 * places) * unit
         lattice = Lattice(self.sensitivity * unit, 2 * unit)
         return (FiniteLoss(losses, first, first[::-1].copy(), lattice=lattice),)
+
+    def known_epsilon(self) -> Fraction:
+        """Shift by scale."""
+        return Fraction(self.sensitivity) / Fraction(self.scale)
+
+    @remembered
+    def log_moment(self, order: float) -> Fraction | None:
+        r"""Of geometric noise with :math:`a = e^{-1/b}`, moved by d steps.
+
+        .. math:: E[e^{\lambda L}] = \frac{e^{\lambda d/b} + a^d e^{-\lambda d/b}}{1+a} +
+                  \frac{1-a}{1+a}\,e^{\lambda d/b}\sum_{x=1}^{d-1} r^x, \quad
+                  r = e^{-(1+2\lambda)/b},
+
+        the ends being what is at most 0 and at least d, and the sum what is between.
+        """
+        from flint import arb
+
+        from quaestor.accounting.numerics.balls import ball_at_least
+
+        def exact(_: int) -> arb:
+            power, step, moves = arb(order), 1 / arb(self.scale), self.sensitivity
+            lie, ratio = (-step).exp(), (-(1 + 2 * power) * step).exp()
+            ends = 1 + (-(1 + 2 * power) * moves * step).exp()
+            between = arb(0)
+            if moves > 1:
+                many = (-(1 + 2 * power) * (moves - 1) * step).expm1()
+                between = -(-step).expm1() * ratio * many / (-(1 + 2 * power) * step).expm1()
+            return power * moves * step + ((ends + between) / (1 + lie)).log()
+
+        return ball_at_least(exact)
+
+    def outdoes(self, other: Release) -> bool:
+        """Larger noise is smaller noise and then more: geometric noise is self-decomposable."""
+        if isinstance(other, Geometric):
+            return self.sensitivity == other.sensitivity and self.scale <= other.scale
+        return other.known_epsilon() == 0
+
+    def with_record_replaced(self) -> Release:
+        """Twice the shift."""
+        return replace(self, sensitivity=2 * self.sensitivity)
+
+    def noise_variance(self) -> float:
+        """In closed form."""
+        return 1 / (2 * math.sinh(min(1 / (2 * self.scale), 700.0)) ** 2)
+
+    # From the parameters alone.
+
+    @remembered
+    def opinion(self) -> Opinion:
+        """Two tails of the noise, on the whole numbers."""
+        scale, sensitivity = self.scale, self.sensitivity
+        share = -math.log1p(math.exp(-1 / scale))  # of the numbers from 0 up
+
+        def at_least(below: int) -> Detection:
+            """The number is at most ``below`` under the larger centre: all above that."""
+            chance = -math.expm1(share - (below + 1) / scale)
+            log_other = share - (sensitivity - below) / scale
+            doubt = MARGIN + 1e-14 * sensitivity / scale
+            return Detection(
+                chance * (1 - MARGIN),
+                min(chance * (1 + MARGIN), 1.0),
+                log_other - doubt,
+                log_other + doubt,
+            )
+
+        def place(at: float) -> int:
+            return int(min(max((sensitivity - at * scale) / 2, 0.0), sensitivity))
+
+        def curve(at: float) -> Curve:
+            if at > sensitivity / scale * (1 + 1e-15):
+                return 0.0, 0.0
+            best = place(at)
+            near = {max(best - 1, 0), best, min(best + 1, sensitivity)}  # rounding may miss by one
+            answers = [delta_of(at_least(each), at) for each in near]
+            return max(low for low, _ in answers), max(high for _, high in answers)
+
+        largest = sensitivity / scale * (1 + 1e-15)
+        return Opinion(curve, lambda at: at_least(place(at)), rho_of_loss(largest), largest=largest)

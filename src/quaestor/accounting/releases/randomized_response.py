@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
 
-from quaestor.accounting.releases.base import Release, check_count, check_real
+from quaestor.accounting.releases.base import (
+    Release,
+    Strength,
+    check_count,
+    check_real,
+    remembered,
+)
+from quaestor.accounting.releases.opinion import response_opinion
+from quaestor.accounting.releases.two_changes import TwoChanges
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law
+    from quaestor.accounting.releases.opinion import Opinion
 
 __all__ = ["RandomizedResponse"]
 
@@ -25,6 +35,9 @@ class RandomizedResponse(Release):
 
     epsilon: float
     categories: int = 2
+
+    losses_are_listed: ClassVar[bool] = True
+    strength: ClassVar[Strength | None] = Strength("epsilon", more_tells_more=True)
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
@@ -48,3 +61,33 @@ class RandomizedResponse(Release):
             masses.insert(1, (0.0, truth - e + math.log(others)))
         losses, first = np.array(masses).T
         return (FiniteLoss(losses, first, first[::-1].copy(), lattice=Lattice(0.0, e)),)
+
+    def known_epsilon(self) -> Fraction:
+        """By its name."""
+        return Fraction(self.epsilon)
+
+    @remembered
+    def log_moment(self, order: float) -> Fraction | None:
+        """In closed form."""
+        from quaestor.accounting.releases.moments import log_moment_of_three
+
+        others = self.categories - 1
+        return log_moment_of_three(self.epsilon, lambda _, lie: 1 / (1 + others * lie), order)
+
+    def outdoes(self, other: Release) -> bool:
+        """It loses by lying more often."""
+        if isinstance(other, RandomizedResponse):
+            return self.categories == other.categories and self.epsilon >= other.epsilon
+        return other.known_epsilon() == 0
+
+    def with_record_replaced(self) -> Release:
+        """Two changes of any release with this epsilon."""
+        return TwoChanges(epsilon=self.epsilon, delta=0.0)
+
+    # From the parameters alone.
+
+    @remembered
+    def opinion(self) -> Opinion:
+        """The truth, or not."""
+        top = 1 / (1 + (self.categories - 1) * math.exp(-self.epsilon))
+        return response_opinion(self.epsilon, top=top)

@@ -4,38 +4,97 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from quaestor.accounting.releases.base import Release, Repeated, check_count, check_real
+from quaestor.accounting.releases.base import (
+    PureLoss,
+    Release,
+    check_count,
+    check_real,
+    remembered,
+)
+from quaestor.accounting.releases.loss_ends import (
+    NO_LOSS,
+    LossEnd,
+    logarithm,
+    loss_of_sample,
+)
+from quaestor.accounting.releases.opinion import MARGIN, Detection, Opinion, rho_of_loss
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law
+    from quaestor.accounting.releases.opinion import Curve
 
 __all__ = ["PoissonSampled", "SampledWithoutReplacement"]
 
-
-def _check_inner(release: object) -> None:
-    if not isinstance(release, Release) or isinstance(
-        release, Repeated | PoissonSampled | SampledWithoutReplacement
-    ):
-        raise InvalidParameter("release", release, "a single release that is not itself sampled")
+_ABOVE = 1 + Fraction(1, 2**50)  # the rate as a float
 
 
-def _single_loss(release: Release) -> Law:
-    """The one loss of a symmetric release; sampling others is not known here.
+class _OfSample(Release):
+    """What is known of every release on a sample: it tells no more than the whole.
 
-    Of a bracketed release only more and less than its loss are known, and a sample of these would
-    not say which of the two it is.
+    Its rho and mu are at most those of the whole (divergences are jointly quasi-convex), and what
+    its own epsilon says. Only releases that are the same in both directions can be sampled here.
     """
-    laws = release.losses()
-    if release.bracketed or len(laws) != 1 or laws[0].known_by_moments_only:
-        raise InvalidParameter("release", str(release), "one whose sampled version is known")
-    return laws[0]
+
+    __slots__ = ()
+
+    release: Release
+
+    def _check_inner(self) -> None:
+        inner = self.release
+        single = isinstance(inner, Release) and inner.counted()[1] == 1
+        if not single or isinstance(inner, _OfSample):
+            raise InvalidParameter("release", inner, "a single release that is not itself sampled")
+
+    def _single_loss(self) -> Law:
+        """The one loss of a symmetric release; sampling others is not known here.
+
+        Of a bracketed release only more and less than its loss are known, and a sample of these
+        would not say which of the two it is.
+        """
+        laws = self.release.losses()
+        if self.release.bracketed or len(laws) != 1 or laws[0].known_by_moments_only:
+            raise InvalidParameter(
+                "release", str(self.release), "one whose sampled version is known"
+            )
+        return laws[0]
+
+    @remembered
+    def pure_loss(self) -> PureLoss:
+        """From the end of the curve, where the sampled version is known."""
+        _ = self.losses()  # refuses the others
+        return super().pure_loss()
+
+    @remembered
+    def concentrated_rho(self) -> Fraction | None:
+        """The whole's, where nothing is told outright, or that of its epsilon."""
+        return self._least(super().concentrated_rho(), self.release.concentrated_rho())
+
+    @remembered
+    def squared_mu(self) -> Fraction | None:
+        """The whole's, where nothing is told outright, or that of its epsilon."""
+        return self._least(super().squared_mu(), self.release.squared_mu())
+
+    def _least(self, own: Fraction | None, whole: Fraction | None) -> Fraction | None:
+        tells = self.release.pure_loss().delta > 0
+        known = [cost for cost in (own, None if tells else whole) if cost is not None]
+        return min(known, default=None)
+
+    # From the parameters alone.
+
+    def _opinion(self, rate: float, *, adding: bool) -> Opinion | None:
+        r"""The pair (1 - q) Q + q P against Q: :math:`q\,\delta(\log(1+(e^\varepsilon-1)/q))`."""
+        inner = self.release.opinion()
+        return (
+            None if inner is None or rate == 0.0 else _sampled_opinion(inner, rate, adding=adding)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoissonSampled(Release):
+class PoissonSampled(_OfSample):
     r"""A release on a sample that has each person with probability ``rate``, independently.
 
     Guarantee:
@@ -51,18 +110,59 @@ class PoissonSampled(Release):
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
-        _check_inner(self.release)
+        self._check_inner()
         object.__setattr__(self, "rate", check_real("rate", self.rate, low=0.0, high=1.0))
 
     def losses(self) -> tuple[Law, ...]:
         """Removing, and adding."""
-        from quaestor.accounting.loss.laws.sampled import poisson_sampled
+        law = self._single_loss()
+        if self.rate == 1.0:
+            return (law,)
+        if self.rate == 0.0:
+            from quaestor.accounting.loss.laws.sampled import no_loss
 
-        return poisson_sampled(_single_loss(self.release), self.rate)
+            return (no_loss(),)
+        return self.release.poisson_sampled_losses(self.rate)
+
+    def outdoes(self, other: Release) -> bool:
+        """A smaller sample is a sample of the sample."""
+        if isinstance(other, PoissonSampled):
+            return self.rate >= other.rate and self.release.outdoes(other.release)
+        return other.known_epsilon() == 0
+
+    def rough_size(self) -> float:
+        """The whole's, in proportion."""
+        return self.rate * self.release.rough_size()
+
+    # From the parameters alone.
+
+    @remembered
+    def loss_ends(self) -> tuple[LossEnd, ...] | None:
+        r"""Removing a person: :math:`\log(1-q+qe^L)`; adding one: its negative, of the least L."""
+        ends, rate = self.release.loss_ends(), Fraction(self.rate)
+        if ends is None or self.release.bracketed or self.release.directed:
+            return None
+        if rate in (0, 1):
+            return ends if rate else (NO_LOSS,)
+        (end,) = ends
+        outright = end.outright[0] * rate, end.outright[1] * rate
+        largest = None if end.largest is None else loss_of_sample(end.largest, rate)
+        removing = LossEnd(largest, outright)
+        if (
+            end.outright[1] > 0 or end.largest is None
+        ):  # what the person alone could not have caused
+            return removing, LossEnd(logarithm(1 / (1 - rate)))
+        least = loss_of_sample((-end.largest[1], -end.largest[0]), rate)
+        return removing, LossEnd((-least[1], -least[0]))
+
+    @remembered
+    def opinion(self) -> Opinion | None:
+        """Removing a person, and adding one."""
+        return self._opinion(self.rate, adding=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampledWithoutReplacement(Release):
+class SampledWithoutReplacement(_OfSample):
     r"""A release on ``sample`` of ``population`` people, drawn without replacement.
 
     Guarantee:
@@ -79,7 +179,7 @@ class SampledWithoutReplacement(Release):
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
-        _check_inner(self.release)
+        self._check_inner()
         population = check_count("population", self.population)
         object.__setattr__(self, "population", population)
         sample = check_count("sample", self.sample, largest=population)
@@ -90,4 +190,68 @@ class SampledWithoutReplacement(Release):
         from quaestor.accounting.loss.laws.sampled import sampled_without_replacement
 
         rate = math.nextafter(self.sample / self.population, 1.0)
-        return sampled_without_replacement(_single_loss(self.release), rate)
+        return sampled_without_replacement(self._single_loss(), rate)
+
+    # From the parameters alone.
+
+    @remembered
+    def loss_ends(self) -> tuple[LossEnd, ...] | None:
+        """Replacing a person, where the losses are finitely many."""
+        if not self.release.losses_are_listed:
+            return None
+        ends, rate = self.release.loss_ends(), Fraction(self.sample, self.population)
+        if ends is None or len(ends) != 1 or rate == 1:
+            return ends
+        (end,) = ends
+        outright = end.outright[0] * rate, end.outright[1] * rate * _ABOVE
+        if end.largest is None:
+            return (LossEnd(None, outright),)
+        least, largest = loss_of_sample(end.largest, rate)
+        return (LossEnd((least, largest * _ABOVE), outright),)
+
+    @remembered
+    def opinion(self) -> Opinion | None:
+        """Replacing a person."""
+        return self._opinion(self.sample / self.population, adding=False)
+
+
+def _sampled_opinion(inner: Opinion, rate: float, *, adding: bool) -> Opinion:
+    whole, whole_test = inner.curve, inner.test
+
+    def moved(at: float) -> float:
+        rise = math.expm1(at) / rate if at < 700.0 else math.inf
+        if rise < 1e300:
+            return math.log1p(rise)
+        return at + math.log(-math.expm1(-at) + rate * math.exp(-at)) - math.log(rate)
+
+    def added(at: float) -> float:
+        left = rate - math.expm1(at) * (1 - rate) if at < 700.0 else -1.0
+        if left <= -1e-9:
+            return 0.0
+        left = max(left, 0.0) + 1e-14 * (1 + rate)  # the more is left, the more is told
+        odds = at + math.log(rate) - math.log(left)
+        return left * whole(max(odds * (1 - 1e-14) - 1e-9, 0.0))[1] * (1 + MARGIN)
+
+    def curve(at: float) -> Curve:
+        level = moved(at)
+        doubt = 4e-15 * (abs(level) + abs(math.log(rate)) + at)
+        low = rate * whole(level + doubt)[0] * (1 - MARGIN)
+        high = rate * whole(max(level - doubt, 0.0))[1] * (1 + MARGIN) + 5e-324
+        return low, min(max(high, added(at)) if adding else high, 1.0)
+
+    def test(at: float) -> Detection:
+        assert whole_test is not None  # noqa: S101
+        inside = whole_test(moved(at))
+        without = [math.exp(min(x, 0.0)) for x in (inside.log_least, inside.log_most)]
+        least = (rate * inside.least + (1 - rate) * without[0]) * (1 - MARGIN)
+        most = min((rate * inside.most + (1 - rate) * without[1]) * (1 + MARGIN), 1.0)
+        return inside._replace(least=least, most=most)
+
+    largest = math.inf
+    if inner.largest < 700.0:
+        largest = math.log1p(rate * math.expm1(inner.largest)) * (1 + MARGIN)
+    rho = rho_of_loss(largest) if largest < math.inf and not inner.tells else math.inf
+    if adding and not inner.tells:  # divergences of mixtures are at most those of their parts
+        rho = min(rho, inner.rho)
+    held = None if whole_test is None else test
+    return Opinion(curve, held, rho, largest=largest, tells=inner.tells)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from quaestor.accounting.releases.base import Release, check_count, check_real
+from quaestor.accounting.releases.base import Release, check_count, check_real, remembered
+from quaestor.accounting.releases.loss_ends import NO_BOUND, LossEnd, logarithm
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law
@@ -67,6 +69,14 @@ class GraphSketch(Release):
             for wider in (True, False)
         )
 
+    # From the parameters alone.
+
+    @remembered
+    def loss_ends(self) -> tuple[LossEnd, ...]:
+        """The narrower Gaussian tells most where both are densest."""
+        excess = 2 * Fraction(self.sensitivity) / Fraction(self.weight)
+        return NO_BOUND, LossEnd(logarithm(1 + excess, times=Fraction(self.rows, 2)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixSketch(Release):
@@ -99,3 +109,9 @@ class MatrixSketch(Release):
         from quaestor.accounting.loss.laws.sketch import MatrixSketchLoss
 
         return (MatrixSketchLoss(rows=self.rows, spread=(self.sensitivity / self.weight) ** 2),)
+
+    # From the parameters alone.
+
+    def loss_ends(self) -> tuple[LossEnd, ...]:
+        """There is none."""
+        return (NO_BOUND,)

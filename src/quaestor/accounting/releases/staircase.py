@@ -4,14 +4,41 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
 
-from quaestor.accounting.releases.base import Release, check_real, positive
+from quaestor.accounting.releases.base import (
+    Release,
+    Strength,
+    check_real,
+    positive,
+    remembered,
+)
+from quaestor.accounting.releases.opinion import response_opinion
+from quaestor.accounting.releases.two_changes import TwoChanges
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.laws.law import Law
+    from flint import arb
 
-__all__ = ["Staircase"]
+    from quaestor.accounting.loss.laws.law import Law
+    from quaestor.accounting.releases.opinion import Opinion
+
+__all__ = ["Staircase", "staircase_variance"]
+
+
+def staircase_variance(*, epsilon: float, gamma: float) -> float:
+    r"""The variance of staircase noise of sensitivity 1.
+
+    With :math:`b = e^{-\varepsilon}` the density is :math:`ab^k` on :math:`[k, k+\gamma)` and
+    :math:`ab^{k+1}` on :math:`[k+\gamma, k+1)`, :math:`a = (1-b)/2(\gamma+b(1-\gamma))`; the
+    integrals of :math:`x^2` are summed over k in closed form.
+    """
+    b = math.exp(-epsilon)
+    rest = -math.expm1(-epsilon)
+    ones, firsts, seconds = 1 / rest, b / rest**2, b * (1 + b) / rest**3
+    high = seconds * gamma + firsts * gamma**2 + ones * gamma**3 / 3
+    low = seconds * (1 - gamma) + firsts * (1 - gamma**2) + ones * (1 - gamma**3) / 3
+    return rest / (gamma + b * (1 - gamma)) * (high + b * low)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +55,9 @@ class Staircase(Release):
     sensitivity: float = 1.0
     gamma: float | None = None
 
+    losses_are_listed: ClassVar[bool] = True
+    strength: ClassVar[Strength | None] = Strength("epsilon", more_tells_more=True)
+
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
         object.__setattr__(
@@ -38,6 +68,9 @@ class Staircase(Release):
             gamma = check_real("gamma", self.gamma, low=0.0, high=1.0)
             object.__setattr__(self, "gamma", gamma)
 
+    def _gamma(self) -> float:
+        return 1 / (1 + math.exp(self.epsilon / 2)) if self.gamma is None else self.gamma
+
     def losses(self) -> tuple[Law, ...]:
         """Three atoms; how much the middle one weighs depends on gamma."""
         import numpy as np
@@ -45,8 +78,7 @@ class Staircase(Release):
         from quaestor.accounting.loss.laws.finite import FiniteLoss
         from quaestor.accounting.loss.laws.law import Lattice
 
-        e = self.epsilon
-        gamma = 1 / (1 + math.exp(e / 2)) if self.gamma is None else self.gamma
+        e, gamma = self.epsilon, self._gamma()
         height = -math.expm1(-e) / (2 * (gamma + math.exp(-e) * (1 - gamma)))
         middle = (
             (1 - 2 * gamma) * height * math.exp(-e) if gamma <= 0.5 else (2 * gamma - 1) * height
@@ -57,3 +89,40 @@ class Staircase(Release):
             masses.insert(1, (0.0, math.log(middle)))
         losses, first = np.array(masses).T
         return (FiniteLoss(losses, first, first[::-1].copy(), lattice=Lattice(0.0, e)),)
+
+    def known_epsilon(self) -> Fraction:
+        """By its name."""
+        return Fraction(self.epsilon)
+
+    @remembered
+    def log_moment(self, order: float) -> Fraction | None:
+        """In closed form."""
+        from flint import arb
+
+        from quaestor.accounting.releases.moments import log_moment_of_three
+
+        def top(epsilon: arb, lie: arb) -> arb:
+            """The noise is at least 0, or steps down in one world and not in the other."""
+            gamma = 1 / (1 + (epsilon / 2).exp()) if self.gamma is None else arb(self.gamma)
+            height = (1 - lie) / (2 * (gamma + lie * (1 - gamma)))
+            return arb(1) / 2 + height * gamma.min(1 - gamma)
+
+        return log_moment_of_three(self.epsilon, top, order)
+
+    def with_record_replaced(self) -> Release:
+        """Two changes of any release with this epsilon."""
+        return TwoChanges(epsilon=self.epsilon, delta=0.0)
+
+    def noise_variance(self) -> float:
+        """In closed form."""
+        return self.sensitivity**2 * staircase_variance(epsilon=self.epsilon, gamma=self._gamma())
+
+    # From the parameters alone.
+
+    @remembered
+    def opinion(self) -> Opinion:
+        """The noise is at least 0, or steps down early, but not around the other value."""
+        b, gamma = math.exp(-self.epsilon), self._gamma()
+        height = -math.expm1(-self.epsilon) / (2 * (gamma + b * (1 - gamma)))
+        top = min(0.5 + height * min(gamma, 1 - gamma), 1.0)
+        return response_opinion(self.epsilon, top=top)

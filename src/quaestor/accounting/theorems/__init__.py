@@ -2,14 +2,20 @@
 
 A theorem is a function from releases to a :class:`~quaestor.accounting.curves.profile.Profile`, the
 curve that it promises for them. It raises :class:`~quaestor.errors.TheoremDoesNotApply` where it
-says nothing. ``THEOREMS`` lists them all, in the order in which ``explain`` shows them.
+says nothing. ``THEOREMS`` lists them all, in the order in which ``explain`` shows them. A new one
+is a file with such a function, and a line there. What ``compose`` answers with is chosen in
+:mod:`quaestor.accounting.compose`, never by the list; the curve carries the name of its theorem.
+
+Those that need numpy are imported when they are first asked for.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from quaestor.accounting.curves.profile import Profile, TheoremName
 from quaestor.accounting.theorems.advanced import advanced
 from quaestor.accounting.theorems.basic import basic, basic_sharp
 from quaestor.accounting.theorems.bounded_range import (
@@ -29,10 +35,18 @@ from quaestor.accounting.theorems.region import implied_delta, region_inclusion,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from quaestor.accounting.curves.profile import Profile
     from quaestor.accounting.releases import Release
-    from quaestor.accounting.theorems.black_boxes import BlackBoxes
-    from quaestor.accounting.theorems.losses import WorstDirection
+    from quaestor.accounting.theorems.heterogeneous import (
+        exact_heterogeneous,
+        optimal_heterogeneous,
+    )
+    from quaestor.accounting.theorems.losses import privacy_loss
+    from quaestor.accounting.theorems.range_optimum import (
+        adaptive_optimum,
+        best_of_ranges,
+        concentrated_range,
+        non_adaptive_optimum,
+    )
 
 __all__ = [
     "THEOREMS",
@@ -60,101 +74,55 @@ __all__ = [
     "total_variation",
 ]
 
+_ON_FIRST_USE = {
+    "adaptive_optimum": "range_optimum",
+    "best_of_ranges": "range_optimum",
+    "concentrated_range": "range_optimum",
+    "exact_heterogeneous": "heterogeneous",
+    "non_adaptive_optimum": "range_optimum",
+    "optimal_heterogeneous": "heterogeneous",
+    "privacy_loss": "losses",
+}
 
-def privacy_loss(releases: Iterable[Release]) -> WorstDirection:
-    """See :func:`quaestor.accounting.theorems.losses.privacy_loss`.
-
-    Theorem:
-        Zhu, Dong, Wang, Theorem 10. Imported on first use, because it needs numpy.
-    """
-    from quaestor.accounting.theorems import losses
-
-    return losses.privacy_loss(releases)
-
-
-def optimal_heterogeneous(releases: Iterable[Release]) -> Profile:
-    """See :func:`quaestor.accounting.theorems.heterogeneous.optimal_heterogeneous`.
-
-    Theorem:
-        Murtagh, Vadhan, Theorem 1.5. Imported on first use, because it needs numpy and equal
-        releases do not.
-    """
-    from quaestor.accounting.theorems import heterogeneous
-
-    return heterogeneous.optimal_heterogeneous(releases)
+P = TypeVar("P", bound=Profile)
 
 
-def exact_heterogeneous(boxes: BlackBoxes) -> Profile | None:
-    """See :func:`quaestor.accounting.theorems.heterogeneous.exact_heterogeneous`.
-
-    Theorem:
-        Murtagh, Vadhan, Theorem 1.5, where it can be computed exactly. Imported on first use.
-    """
-    from quaestor.accounting.theorems import heterogeneous
-
-    return heterogeneous.exact_heterogeneous(boxes)
+def __getattr__(name: str) -> Any:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ON_FIRST_USE[name]}"), name)
 
 
-def best_of_ranges(
-    releases: tuple[Release, ...], *, losses: WorstDirection, in_advance: bool, width: float = 1e-3
-) -> Profile:
-    """See :func:`quaestor.accounting.theorems.range_optimum.best_of_ranges`.
-
-    Theorem:
-        The best of Dong, Durfee, Rogers. Imported on first use, because it needs numpy.
-    """
-    from quaestor.accounting.theorems import range_optimum
-
-    return range_optimum.best_of_ranges(releases, losses=losses, in_advance=in_advance, width=width)
-
-
-def adaptive_optimum(releases: Iterable[Release]) -> Profile:
-    """See :func:`quaestor.accounting.theorems.range_optimum.adaptive_optimum`.
-
-    Theorem:
-        Dong, Durfee, Rogers, Theorem 3. Imported on first use.
-    """
-    from quaestor.accounting.theorems import range_optimum
-
-    return range_optimum.adaptive_optimum(releases)
-
-
-def non_adaptive_optimum(releases: Iterable[Release]) -> Profile:
-    """See :func:`quaestor.accounting.theorems.range_optimum.non_adaptive_optimum`.
-
-    Theorem:
-        Dong, Durfee, Rogers, Theorem 2, for queries fixed in advance. Imported on first use.
-    """
-    from quaestor.accounting.theorems import range_optimum
-
-    return range_optimum.non_adaptive_optimum(releases)
-
-
-def concentrated_range(releases: Iterable[Release]) -> Profile:
-    """See :func:`quaestor.accounting.theorems.range_optimum.concentrated_range`.
-
-    Theorem:
-        A range of epsilon is epsilon^2/8-zCDP. Imported on first use.
-    """
-    from quaestor.accounting.theorems import range_optimum
-
-    return range_optimum.concentrated_range(releases)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Theorem:
+class Theorem(TheoremName):
     """One row of ``explain``: a theorem's name, where it stands, and the function that knows it."""
 
-    name: str
-    source: str
     profile: Callable[[Iterable[Release]], Profile]
     white_box: bool = False  # whether it uses what is known of the mechanisms
     of_ranges: bool = False  # whether it is about bounded range only
     in_advance: bool = False  # whether it holds only for queries fixed before the first answer
 
+    def of(self, releases: Iterable[Release]) -> Profile:
+        """The curve that it promises for these releases, under its name."""
+        return self.names(self.profile(releases))
 
-_KOV = "Kairouz-Oh-Viswanath"
-_DDR = "Dong-Durfee-Rogers"
+    def names(self, profile: P) -> P:
+        """The same curve, which says from now on that this theorem made it."""
+        profile.theorem = self
+        return profile
+
+
+def _later(name: str) -> Callable[[Iterable[Release]], Profile]:
+    def profile(releases: Iterable[Release]) -> Profile:
+        curve: Profile = __getattr__(name)(releases)
+        return curve
+
+    profile.__name__ = name
+    return profile
 
 
 def _of_ranges(
@@ -174,6 +142,29 @@ def _of_ranges(
     )
 
 
+_KOV = "Kairouz-Oh-Viswanath"
+_DDR = "Dong-Durfee-Rogers"
+
+# What ``compose`` answers with, by name; the rest only stands beside it.
+OPTIMAL = Theorem(name="optimal", source=f"{_KOV} 3.3", profile=optimal_homogeneous)
+OPTIMAL_HETEROGENEOUS = Theorem(
+    name="optimal, heterogeneous",
+    source="Murtagh-Vadhan 1.5",
+    profile=_later("optimal_heterogeneous"),
+)
+PRIVACY_LOSS = Theorem(
+    name="privacy loss",
+    source="Zhu-Dong-Wang 10",
+    profile=_later("privacy_loss"),
+    white_box=True,
+)
+SHARP_MOMENTS = _of_ranges("range, sharp moments", f"{_DDR} 5", sharp_range_moments)
+CONCENTRATED = _of_ranges("range, concentrated", "range and zCDP", _later("concentrated_range"))
+ADAPTIVE_OPTIMUM = _of_ranges("range, adaptive optimum", f"{_DDR} 3", _later("adaptive_optimum"))
+FIXED_IN_ADVANCE = _of_ranges(
+    "range, fixed in advance", f"{_DDR} 2", _later("non_adaptive_optimum"), in_advance=True
+)
+
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(name="basic", source=f"{_KOV} 3.1", profile=basic),
     Theorem(name="basic, sharp", source=f"{_KOV} 3.3 (i = 0)", profile=basic_sharp),
@@ -184,18 +175,14 @@ THEOREMS: tuple[Theorem, ...] = (
         name="closed form, heterogeneous", source=f"{_KOV} 3.5", profile=closed_form_heterogeneous
     ),
     Theorem(name="moments", source=f"{_KOV} (22)", profile=moments),
-    Theorem(name="optimal", source=f"{_KOV} 3.3", profile=optimal_homogeneous),
-    Theorem(
-        name="optimal, heterogeneous",
-        source="Murtagh-Vadhan 1.5",
-        profile=optimal_heterogeneous,
-    ),
-    Theorem(name="privacy loss", source="Zhu-Dong-Wang 10", profile=privacy_loss, white_box=True),
+    OPTIMAL,
+    OPTIMAL_HETEROGENEOUS,
+    PRIVACY_LOSS,
     _of_ranges("range, first bound", "Durfee-Rogers", durfee_rogers),
     _of_ranges("range, divergence", f"{_DDR} Prop. 4", optimal_divergence),
     _of_ranges("range, moments", f"{_DDR} 5", range_moments),
-    _of_ranges("range, sharp moments", f"{_DDR} 5", sharp_range_moments),
-    _of_ranges("range, concentrated", "range and zCDP", concentrated_range),
-    _of_ranges("range, adaptive optimum", f"{_DDR} 3", adaptive_optimum),
-    _of_ranges("range, fixed in advance", f"{_DDR} 2", non_adaptive_optimum, in_advance=True),
+    SHARP_MOMENTS,
+    CONCENTRATED,
+    ADAPTIVE_OPTIMUM,
+    FIXED_IN_ADVANCE,
 )

@@ -29,6 +29,8 @@ class BlackBoxProfile(Profile):
     that nothing cancels.
     """
 
+    knows_its_end = True
+
     def __init__(self, boxes: BlackBoxes) -> None:
         """Keep the history; subclasses add what they precompute."""
         self.boxes = boxes

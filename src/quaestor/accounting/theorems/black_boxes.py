@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from quaestor.accounting.numerics.balls import ONE, ZERO, working_precision
-from quaestor.accounting.releases import ApproxDP, PureDP, Release, Repeated
+from quaestor.accounting.releases import Release
 from quaestor.errors import InvalidParameter, TheoremDoesNotApply
 
 if TYPE_CHECKING:
@@ -44,19 +44,14 @@ class BlackBoxes:
         """Sort releases into groups; every one must promise an (epsilon, delta)."""
         steps: Counter[tuple[float, float]] = Counter()
         for release in releases:
-            single, count = release, 1
-            if isinstance(release, Repeated):
-                single, count = release.release, release.count
-            if isinstance(single, PureDP):
-                steps[single.epsilon, 0.0] += count
-            elif isinstance(single, ApproxDP):
-                steps[single.epsilon, single.delta] += count
-            elif isinstance(single, Release):
+            if not isinstance(release, Release):
+                raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
+            single, count = release.counted()
+            if single.black_box is None:
                 raise TheoremDoesNotApply(
                     f"speaks of (epsilon, delta) only; {type(single).__name__} is more than that"
                 )
-            else:
-                raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
+            steps[single.black_box] += count
         responses: Counter[float] = Counter()
         failures: Counter[float] = Counter()
         for (epsilon, delta), count in steps.items():

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from flint import arb, ctx
 
 from quaestor.accounting.numerics.balls import ONE, ZERO, outward, working_precision
-from quaestor.accounting.releases import BoundedRange, ExponentialMechanism, Repeated
+from quaestor.accounting.releases import counts_of
+from quaestor.accounting.releases.range_moments import log_moment, log_moment_ball
 from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.accounting.theorems.moments import MomentProfile
 from quaestor.accounting.theorems.points import FormulaProfile
@@ -41,16 +42,14 @@ Ranges = tuple[tuple[float, int], ...]
 def ranges_of(releases: Iterable[Release]) -> Ranges:
     """The ranges of bounded-range releases with their counts, largest first.
 
+    >>> from quaestor.accounting.releases import BoundedRange, ExponentialMechanism
     >>> half = ExponentialMechanism(epsilon=1.0, monotonic=True)
     >>> ranges_of([BoundedRange(epsilon=0.5) * 3, half])
     ((0.5, 4),)
     """
     counts: Counter[float] = Counter()
-    for release in releases:
-        single, count = release, 1
-        if isinstance(release, Repeated):
-            single, count = release.release, release.count
-        if not isinstance(single, BoundedRange | ExponentialMechanism):
+    for single, count in counts_of(releases).items():
+        if single.range_epsilon is None:
             raise TheoremDoesNotApply(f"speaks of bounded range, not of {type(single).__name__}")
         counts[single.range_epsilon] += count
     return tuple(sorted(counts.items(), reverse=True))
@@ -58,8 +57,7 @@ def ranges_of(releases: Iterable[Release]) -> Ranges:
 
 def has_range(release: Release) -> bool:
     """Whether a release is known by its range."""
-    single = release.release if isinstance(release, Repeated) else release
-    return isinstance(single, BoundedRange | ExponentialMechanism)
+    return release.counted()[0].range_epsilon is not None
 
 
 def durfee_rogers(releases: Iterable[Release]) -> FormulaProfile:
@@ -71,6 +69,7 @@ def durfee_rogers(releases: Iterable[Release]) -> FormulaProfile:
         \sum\varepsilon_i\tanh(\varepsilon_i/2) + \sqrt{\tfrac12\sum\varepsilon_i^2
         \ln(1/\delta)}\}`.
 
+    >>> from quaestor.accounting.releases import BoundedRange
     >>> chosen = [BoundedRange(epsilon=0.1) * 100]
     >>> round(durfee_rogers(chosen).epsilon_bounds(delta=1e-6).upper, 6)
     3.127845
@@ -86,6 +85,7 @@ def optimal_divergence(releases: Iterable[Release]) -> FormulaProfile:
         :math:`x_i - 1 - \ln x_i`, :math:`x_i = \varepsilon_i/(1-e^{-\varepsilon_i})`, in place of
         :math:`\varepsilon_i\tanh(\varepsilon_i/2)`.
 
+    >>> from quaestor.accounting.releases import BoundedRange
     >>> chosen = [BoundedRange(epsilon=0.1) * 100]
     >>> 2.6 < optimal_divergence(chosen).epsilon_bounds(delta=1e-6).upper < 2.8
     True
@@ -101,6 +101,7 @@ def range_moments(releases: Iterable[Release]) -> MomentProfile:
         \exp(\sum_i h(\lambda; \varepsilon_i) - \lambda\varepsilon_g)`, with h from
         :func:`log_moment`. Every order is sound, so the search for the best need not be exact.
 
+    >>> from quaestor.accounting.releases import BoundedRange
     >>> chosen = [BoundedRange(epsilon=0.1) * 100]
     >>> round(range_moments(chosen).epsilon_bounds(delta=1e-6).upper, 6)
     2.72863
@@ -116,55 +117,12 @@ def sharp_range_moments(releases: Iterable[Release]) -> MomentProfile:
         \frac{\lambda^\lambda}{(1+\lambda)^{1+\lambda}} e^{\lambda x}` [Kairouz, Oh, Viswanath,
         inequality (20)] in place of :math:`(1-e^{-x})_+ \le e^{\lambda x}`.
 
+    >>> from quaestor.accounting.releases import BoundedRange
     >>> chosen = [BoundedRange(epsilon=0.1) * 100]
     >>> round(sharp_range_moments(chosen).epsilon_bounds(delta=1e-6).upper, 6)
     2.400199
     """
     return _SharpRangeMoments(BlackBoxes.pure(ranges_of(releases)))
-
-
-def log_moment(*, order: float, epsilon: float) -> float:
-    r"""An upper bound, at most few ulps too large, on :math:`\log E[e^{\lambda L}]` in the class.
-
-    L is the privacy loss of any release of range ``epsilon``, under the first hypothesis, and
-    :math:`\lambda` is ``order`` > 0. The largest moment is
-
-    .. math:: h(\lambda;\varepsilon) = (\lambda+1)\,\sigma(\tfrac{(\lambda+1)\varepsilon}{2}) -
-              \lambda\,\sigma(\tfrac{\lambda\varepsilon}{2}) - \sigma(\tfrac{\varepsilon}{2}),
-              \qquad \sigma(z) = \log\frac{\sinh z}{z}.
-
-    *Proof.* With losses t and :math:`t-\varepsilon` and :math:`u = e^{\varepsilon-t}` it is the
-    largest :math:`\lambda\log u + \log(A-Bu)` over u from 1 to :math:`e^\varepsilon`, where
-    :math:`A = (e^\varepsilon-e^{-\lambda\varepsilon})/(e^\varepsilon-1)` and :math:`B =
-    (1-e^{-\lambda\varepsilon})/(e^\varepsilon-1)`: concave, and largest at :math:`u =
-    \lambda A/((\lambda+1)B)`, which is at least 1 because :math:`\lambda(e^\varepsilon-1) \ge
-    1-e^{-\lambda\varepsilon}`, and at most :math:`e^\varepsilon` by Bernoulli's inequality.
-
-    It is at most :math:`\lambda(\lambda+1)\varepsilon^2/8`, so that the release is
-    :math:`\varepsilon^2/8`-zCDP. *Proof.* For :math:`R(z) = z(z^2/6-\sigma(z))` this says
-    :math:`R((\lambda+1)z) \ge R(\lambda z) + R(z)`, which holds as R(0) = 0 and R is convex:
-    :math:`R'' = z - 2\sigma' - z\sigma''` with :math:`\sigma' = \coth z - 1/z \le z/3` and
-    :math:`\sigma'' = 1/z^2 - 1/\sinh^2 z \le 1/3`.
-
-    >>> round(log_moment(order=3.0, epsilon=1.0), 12)
-    1.288600322436
-    """
-    with working_precision(128):
-        return outward(_log_moment(arb(order), epsilon)).upper
-
-
-def _log_moment(order: arb, epsilon: float) -> arb:
-    small = -min(math.frexp(epsilon)[1], 0) * 2 + abs(math.frexp(float(order))[1]) * 2
-    cap = order * (order + 1) * arb(epsilon) ** 2 / 8
-    with working_precision(ctx.prec + min(small, 1500)):
-        half = arb(epsilon) / 2
-        value = (order + 1) * _bend((order + 1) * half) - order * _bend(order * half) - _bend(half)
-    return value.max(ZERO).min(cap)
-
-
-def _bend(z: arb) -> arb:
-    """Log of sinh(z)/z, without overflow."""
-    return z + (-(-2 * z).expm1() / (2 * z)).log()
 
 
 class _DurfeeRogers(FormulaProfile):
@@ -208,7 +166,7 @@ def _divergence(epsilon: float) -> arb:
 
 class _RangeMoments(MomentProfile):
     def _exponent(self, order: arb) -> arb:
-        return sum((_log_moment(order, e) * count for e, count in self.boxes.responses), ZERO)
+        return sum((log_moment_ball(order, e) * count for e, count in self.boxes.responses), ZERO)
 
     def _rough_exponent(self, order: float) -> float:
         return sum(_rough_moment(order, e) * count for e, count in self.boxes.responses)

@@ -3,14 +3,15 @@ r"""Gaussian noise alone: any number of Gaussians is one, in closed form at ever
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from flint import arb
 
 from quaestor.accounting.curves.profile import Profile, least_epsilon
-from quaestor.accounting.numerics.balls import ZERO, outward, refined, working_precision
+from quaestor.accounting.numerics.balls import ZERO, outward, rational, refined, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases import Gaussian, GaussianDP, Repeated
+from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,8 +25,7 @@ _BITS = 4352  # of mu: what cancels for a small one must not be what was rounded
 
 def is_gaussian(release: Release) -> bool:
     """Whether a release, maybe a repeated one, is Gaussian noise or as good as it."""
-    single = release.release if isinstance(release, Repeated) else release
-    return isinstance(single, Gaussian | GaussianDP)
+    return release.counted()[0].known_mu() is not None
 
 
 class GaussianProfile(Profile):
@@ -44,28 +44,21 @@ class GaussianProfile(Profile):
         """Add the squares up, after those of an earlier history."""
         with working_precision(_BITS):
             for release in releases:
-                single, count = (
-                    (release.release, release.count)
-                    if isinstance(release, Repeated)
-                    else (release, 1)
-                )
-                square = square + _mu(single) ** 2 * count
+                single, count = release.counted()
+                square = square + rational(single.known_mu() or Fraction(0)) ** 2 * count
             self._square, self._mu = square, square.sqrt()
 
     def then(self, releases: Iterable[Release]) -> GaussianProfile:
         """The same with more releases."""
-        return GaussianProfile(releases, square=self._square)
+        longer = GaussianProfile(releases, square=self._square)
+        longer.theorem = self.theorem
+        return longer
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose delta."""
         if self._square.is_zero() or math.isinf(epsilon):
             return Bounds.exactly(0.0)
-        return outward(refined(lambda _: self._delta(arb(epsilon)))).clipped(0.0, 1.0)
-
-    def _delta(self, epsilon: arb) -> arb:
-        root = arb(2).sqrt()
-        near, far = (epsilon / self._mu - self._mu / 2), (epsilon / self._mu + self._mu / 2)
-        return ((near / root).erfc() - epsilon.exp() * (far / root).erfc()) / 2
+        return outward(refined(lambda _: gaussian_delta(self._mu, arb(epsilon)))).clipped(0.0, 1.0)
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         """Enclose the least epsilon, by searching."""
@@ -91,9 +84,3 @@ class GaussianProfile(Profile):
         largest = self.epsilon_bounds(delta=1e-12).upper
         gaps = max(at_most - 1, 1)
         return [largest * i / gaps for i in range(gaps + 1)]
-
-
-def _mu(release: Release) -> arb:
-    if isinstance(release, Gaussian):
-        return arb(release.sensitivity) / arb(release.sigma)
-    return arb(release.mu) if isinstance(release, GaussianDP) else ZERO

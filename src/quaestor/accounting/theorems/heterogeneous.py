@@ -64,7 +64,11 @@ def optimal_heterogeneous(releases: Iterable[Release]) -> Profile:
 
 
 def exact_heterogeneous(boxes: BlackBoxes) -> Profile | None:
-    """The exact profile of different black boxes; None where only a bracket is within reach."""
+    """The exact profile of different black boxes; None where only a bracket is within reach.
+
+    Theorem:
+        Murtagh, Vadhan, Theorem 1.5, where it can be computed exactly.
+    """
     if len(boxes.responses) <= 1:
         return RandomizedResponsePower(boxes)
     largest = max(boxes.responses, key=lambda group: group[1])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from copy import copy
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.curves.profile import Profile, WorldPair
 from quaestor.accounting.loss.engine.loss_profile import LossProfile
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases import Repeated
+from quaestor.accounting.releases import counts_of
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Sequence
 
+    from quaestor.accounting.curves.profile import TheoremName
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.releases import Release
 
@@ -45,7 +47,7 @@ class WorstDirection(Profile):
 
     def __init__(self, releases: Iterable[Release]) -> None:
         """Take the losses of every release in each direction."""
-        counts = _counts(releases)
+        counts = counts_of(releases)
         self._directions = [LossProfile(laws) for laws in _laws(counts)]
         self._least: list[LossProfile] = []  # where only brackets of a loss are known
         if any(release.bracketed for release in counts):
@@ -53,20 +55,32 @@ class WorstDirection(Profile):
 
     def within(self, width: float) -> WorstDirection:
         """The same, to answer within a relative ``width``."""
-        narrower = WorstDirection(())
+        narrower = self._renewed()
         narrower._directions = [profile.within(width) for profile in self._directions]
         narrower._least = [profile.within(width) for profile in self._least]
         return narrower
 
     def then(self, releases: Iterable[Release]) -> WorstDirection:
         """The same with more releases, without composing the old ones again."""
-        extended = WorstDirection(())
-        added = _counts(releases)
+        extended = self._renewed()
+        added = counts_of(releases)
         extended._directions = _extended(self._directions, _laws(added))
         if self._least or any(release.bracketed for release in added):
             least = self._least or self._directions
             extended._least = _extended(least, _laws(added, least=True))
         return extended
+
+    def as_proof_of(self, theorem: TheoremName) -> WorstDirection:
+        """The same curve, as what another theorem comes to."""
+        renamed = copy(self)
+        renamed.theorem = theorem
+        return renamed
+
+    def _renewed(self) -> WorstDirection:
+        """Nothing yet, under the same theorem."""
+        fresh = WorstDirection(())
+        fresh.theorem = self.theorem
+        return fresh
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the worse direction's delta."""
@@ -157,17 +171,6 @@ def _extended(old: list[LossProfile], added: list[list[tuple[Law, int]]]) -> lis
     """Each direction with what is added in it; one direction stands for both."""
     count = max(len(old), len(added))
     return [old[min(i, len(old) - 1)].then(added[min(i, len(added) - 1)]) for i in range(count)]
-
-
-def _counts(releases: Iterable[Release]) -> Counter[Release]:
-    """Equal releases count together."""
-    counts: Counter[Release] = Counter()
-    for release in releases:
-        if isinstance(release, Repeated):
-            counts[release.release] += release.count
-        else:
-            counts[release] += 1
-    return counts
 
 
 def _laws(counts: Counter[Release], *, least: bool = False) -> list[list[tuple[Law, int]]]:

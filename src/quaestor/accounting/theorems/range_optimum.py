@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.curves.best_of import Best
+from quaestor.accounting.curves.profile import Profile, TheoremName
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.ranges.adaptive_profile import AdaptiveRange
 from quaestor.accounting.ranges.non_adaptive import NonAdaptiveRange
-from quaestor.accounting.releases import (
-    BoundedRange,
-    ExponentialMechanism,
-    Repeated,
-    ZeroConcentratedDP,
+from quaestor.accounting.releases import ZeroConcentratedDP
+from quaestor.accounting.theorems import (
+    ADAPTIVE_OPTIMUM,
+    CONCENTRATED,
+    FIXED_IN_ADVANCE,
+    SHARP_MOMENTS,
 )
-from quaestor.accounting.theorems.bounded_range import ranges_of, sharp_range_moments
+from quaestor.accounting.theorems.bounded_range import ranges_of
 from quaestor.accounting.theorems.losses import WorstDirection, privacy_loss
 from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from quaestor.accounting.curves.profile import Profile
+    from quaestor.accounting.curves.profile import WorldPair
     from quaestor.accounting.releases import Release
 
 __all__ = [
@@ -30,6 +31,11 @@ __all__ = [
     "concentrated_range",
     "non_adaptive_optimum",
 ]
+
+BEST = TheoremName(name="bounded range", source="the best of the above")
+BEST_IN_ADVANCE = TheoremName(
+    name="bounded range, fixed in advance", source="the best of the above"
+)
 
 MOST_RELEASES = 1_000
 """Beyond so many the adaptive optimum takes many seconds: ask ``AdaptiveRange`` itself."""
@@ -42,6 +48,7 @@ def adaptive_optimum(releases: Iterable[Release], *, width: float = 1e-3) -> Ada
         Dong, Durfee, Rogers 2020, Theorem 3, as a certified bracket; see
         :class:`~quaestor.accounting.ranges.adaptive_profile.AdaptiveRange`.
 
+    >>> from quaestor.accounting.releases import BoundedRange
     >>> curve = adaptive_optimum([BoundedRange(epsilon=0.1) * 10])
     >>> 0.6341 < curve.epsilon_bounds(delta=1e-6).upper < 0.6343
     True
@@ -70,19 +77,65 @@ def concentrated_range(releases: Iterable[Release]) -> WorstDirection:
 
     Theorem:
         A release of range :math:`\varepsilon` is :math:`\varepsilon^2/8`-zCDP (proved in
-        :func:`quaestor.accounting.theorems.bounded_range.log_moment`); its moments compose with
+        :func:`quaestor.accounting.releases.range_moments.log_moment`); its moments compose with
         those of all others.
     """
     return privacy_loss([_concentrated(release) for release in releases])
 
 
 def _concentrated(release: Release) -> Release:
-    if isinstance(release, Repeated):
-        return _concentrated(release.release) * release.count
-    if isinstance(release, BoundedRange | ExponentialMechanism):
-        square = release.range_epsilon * release.range_epsilon / 8
-        return ZeroConcentratedDP(rho=max(Bounds.exactly(square).widened(ulps=2).upper, 1e-150))
-    return release
+    single, count = release.counted()
+    if single.range_epsilon is None:
+        return release
+    square = single.range_epsilon * single.range_epsilon / 8
+    rho = max(Bounds.exactly(square).widened(ulps=2).upper, 1e-150)
+    return ZeroConcentratedDP(rho=rho) * count
+
+
+class Best(Profile):
+    """Several true answers to one question: the least upper end, the greatest lower end.
+
+    All curves are sound; some of them are brackets of the truth, and have lower ends.
+    """
+
+    def __init__(
+        self,
+        theorem: TheoremName,
+        *,
+        brackets: Sequence[Profile],
+        others: Sequence[Profile] = (),
+    ) -> None:
+        """Take both ends of ``brackets``, and the upper ends of ``others``."""
+        self.theorem, self._brackets, self._others = theorem, brackets, others
+
+    def parts(self) -> tuple[Profile, ...]:
+        """Each of the curves."""
+        return (*self._brackets, *self._others)
+
+    def delta_bounds(self, *, epsilon: float) -> Bounds:
+        """Enclose the least delta."""
+        return self._ask(lambda profile: profile.delta_bounds(epsilon=epsilon))
+
+    def epsilon_bounds(self, *, delta: float) -> Bounds:
+        """Enclose the least epsilon."""
+        return self._ask(lambda profile: profile.epsilon_bounds(delta=delta))
+
+    def supports(self, at_most: int) -> Sequence[float]:
+        """Those of the first bracket."""
+        return self._brackets[0].supports(at_most)
+
+    pairs_suffice = False
+
+    def world_pairs(self) -> tuple[WorldPair, ...]:
+        """Those of the first bracket; the others' lower ends are of many mechanisms."""
+        return self._brackets[0].world_pairs()
+
+    def _ask(self, question: Callable[[Profile], Bounds]) -> Bounds:
+        brackets = [question(profile) for profile in self._brackets]
+        uppers = [question(profile).upper for profile in self._others]
+        lower = max(bounds.lower for bounds in brackets)
+        upper = min([*uppers, *(bounds.upper for bounds in brackets)])
+        return Bounds(lower=min(lower, upper), upper=upper)
 
 
 def best_of_ranges(
@@ -94,27 +147,31 @@ def best_of_ranges(
 ) -> Profile:
     """The tightest sound answer about releases of which some have a bounded range.
 
+    Theorem:
+        The best of those above, and of the privacy losses: each holds, so all of them do.
+
     ``losses`` is their composition in the privacy-loss engine, where the upper end takes the one
     pair that is worst for its range at every epsilon, and the lower end randomized response of
     half the range, which has that range. ``in_advance`` says whether all queries are fixed before
     the first answer.
     """
+    theorem = BEST_IN_ADVANCE if in_advance else BEST
     brackets: list[Profile] = [losses]
-    others: list[Profile] = [concentrated_range(releases)]
+    others = [CONCENTRATED.of(releases)]
     try:
         ranges = ranges_of(releases)
     except TheoremDoesNotApply:
-        return Best(brackets=brackets, others=others)
-    others.append(sharp_range_moments(releases))
+        return Best(theorem, brackets=brackets, others=others)
+    others.append(SHARP_MOMENTS.of(releases))
     if in_advance and len(ranges) == 1:
-        brackets.append(non_adaptive_optimum(releases))
-        return Best(brackets=brackets, others=others)
+        brackets.append(FIXED_IN_ADVANCE.of(releases))
+        return Best(theorem, brackets=brackets, others=others)
     try:
-        adaptive = adaptive_optimum(releases, width=width)
+        adaptive = ADAPTIVE_OPTIMUM.names(adaptive_optimum(releases, width=width))
     except TheoremDoesNotApply:
-        return Best(brackets=brackets, others=others)
+        return Best(theorem, brackets=brackets, others=others)
     if in_advance:  # whoever fixes queries in advance can do less harm, not more
         others.append(adaptive)
     else:
         brackets.append(adaptive)
-    return Best(brackets=brackets, others=others)
+    return Best(theorem, brackets=brackets, others=others)

@@ -7,26 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from quaestor.accounting.numerics.digits import rounded_up
-from quaestor.cli.commands.account import Name
-from quaestor.cli.commands.composition import Json
-from quaestor.cli.drawing.numbers import print_json, print_table, say
-from quaestor.cli.ledger_place import HERE, Place, opened
-from quaestor.errors import InvalidParameter
+from quaestor.cli.arguments.files import check_picture
+from quaestor.cli.arguments.opened_ledger import opened
+from quaestor.cli.drawing.numbers import print_json, print_words, say
+from quaestor.cli.options import HERE, AccountName, Json, LedgerPlace
 
 if TYPE_CHECKING:
     from quaestor.ledger import BalanceHistory, BalancePoint
 
 __all__ = ["history"]
 
-_FORMATS = (".svg", ".png", ".pdf")
 _MOST_DRAWN = 2000
 
 
 def history(  # noqa: PLR0913  # whose, how much of it, and where to
-    name: Name,
+    name: AccountName,
     analyst: Annotated[
         str,
         typer.Option("--analyst", help="Where there are quotas: only what this analyst may see."),
@@ -36,15 +33,14 @@ def history(  # noqa: PLR0913  # whose, how much of it, and where to
         Path | None,
         typer.Option("--plot", help="Draw all of it into this .svg, .png or .pdf file."),
     ] = None,
-    ledger: Place = HERE,
+    ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The balance after every entry: epsilon lost so far, and how much of the budget is used.
 
     Without --analyst it is for the owner: it shows what all analysts have charged.
     """
-    if plot is not None and plot.suffix.lower() not in _FORMATS:
-        raise InvalidParameter("--plot", str(plot), f"a file that ends in {', '.join(_FORMATS)}")
+    check_picture("--plot", plot)
     with opened(ledger) as book:
         found = book.account(name).history(analyst=analyst)
     if plot is not None:
@@ -97,7 +93,7 @@ def _print(found: BalanceHistory, last: int) -> None:
     ]
     first = "#entry" if found.analyst is None else "#receipt"
     heads = [first, "#time (UTC)", "change", "dataset", "#epsilon so far", "#used"]
-    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+    print_words(heads, rows)
     if len(found) > last:
         say(f"and {len(found) - last} earlier; --last {len(found)} shows all")
 

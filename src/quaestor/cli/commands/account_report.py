@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from quaestor.cli.commands.account import Name
-from quaestor.cli.commands.catalog import CatalogFile, catalog_path
-from quaestor.cli.commands.composition import Json
+from quaestor.cli.arguments.files import writing_to
+from quaestor.cli.arguments.opened_ledger import opened
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.ledger_place import HERE, Place, opened
-from quaestor.errors import InvalidCatalog, InvalidParameter
-
-if TYPE_CHECKING:
-    from quaestor.curator.catalog.model import Catalog
+from quaestor.cli.options import HERE, AccountName, CatalogFile, Json, LedgerPlace
 
 __all__ = ["ReportForm", "report"]
 
@@ -29,7 +24,7 @@ class ReportForm(StrEnum):
 
 
 def report(  # noqa: PLR0913  # which, of what, and where to
-    name: Name,
+    name: AccountName,
     form: Annotated[
         ReportForm,
         typer.Option(
@@ -40,7 +35,7 @@ def report(  # noqa: PLR0913  # which, of what, and where to
     ],
     out: Annotated[Path | None, typer.Option("--out", help="A file, if not here.")] = None,
     catalog: CatalogFile = None,
-    ledger: Place = HERE,
+    ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """A report about an account, filled in from the ledger and the catalog, if there is one.
@@ -48,16 +43,18 @@ def report(  # noqa: PLR0913  # which, of what, and where to
     What only a person can say is marked TO BE FILLED IN. It is for the owner, and says nothing of
     single analysts, purposes or answers.
     """
+    from quaestor.curator.catalog.nearest import nearest_catalog
+    from quaestor.curator.reports.deployment_facts import facts_of
     from quaestor.curator.reports.nist_worksheet import nist_worksheet
     from quaestor.curator.reports.registry_record import registry_record
-    from quaestor.curator.reports.report_facts import facts_of
 
     with opened(ledger) as book:
-        facts = facts_of(book, name, _catalog(catalog))
+        facts = facts_of(book, name, nearest_catalog(catalog))
     text = registry_record(facts) if form is ReportForm.REGISTRY else nist_worksheet(facts)
     missing = text.count("TO BE FILLED IN:")
     if out is not None:
-        _write(out, text)
+        with writing_to(out):
+            out.write_text(text, encoding="utf-8")
     if json:
         described = {"account": name, "format": form.value, "to_fill_in": missing}
         print_json(
@@ -67,23 +64,3 @@ def report(  # noqa: PLR0913  # which, of what, and where to
         typer.echo(text, nl=False)
     else:
         say(f"written to {out}; {missing} answers are TO BE FILLED IN", plain=True)
-
-
-def _catalog(given: Path | None) -> Catalog | None:
-    """The catalog that was named or, if there is one, the nearest."""
-    from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
-
-    if given is None:
-        try:
-            return read_catalog(find_catalog())
-        except InvalidCatalog:
-            return None
-    return read_catalog(catalog_path(given))
-
-
-def _write(out: Path, text: str) -> None:
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        valid = f"a file that can be written ({problem.strerror})"
-        raise InvalidParameter("--out", str(out), valid) from None

@@ -8,15 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from quaestor.accounting.membership.plan_file import Plan, plan_from_toml
+from quaestor.accounting.membership.plan_file import Plan
 from quaestor.accounting.membership.result import AcrossComposition, WorstMemberships
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.numerics.digits import rounded_up
-from quaestor.cli.commands.composition import Delta, Json
+from quaestor.cli.arguments.files import read_plan
 from quaestor.cli.drawing.numbers import interval, print_json, print_table, say
-from quaestor.errors import InvalidPlan
+from quaestor.cli.options import Delta, Json
 
-__all__ = ["across", "read_plan"]
+__all__ = ["across"]
 
 _MOST_NAMES = 3
 
@@ -63,16 +63,6 @@ def across(
             ],
         ],
     )
-
-
-def read_plan(path: Path) -> Plan:
-    """A plan file; every error says where and what to do."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise InvalidPlan(str(path), f"cannot be read ({reason}); give a TOML file") from None
-    return plan_from_toml(text)
 
 
 def _people(names: tuple[str, ...]) -> str:

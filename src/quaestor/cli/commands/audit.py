@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaestor.accounting.compose import compose
-from quaestor.accounting.expressions import parse_release
 from quaestor.accounting.numerics.digits import rounded_down
-from quaestor.accounting.releases import Repeated
 from quaestor.accounting.releases.base import check_count
-from quaestor.cli.commands.composition import Json
+from quaestor.cli.arguments.files import check_picture
 from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.cli.options import Json
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -28,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["VIOLATED", "audit"]
 
 VIOLATED = 4  # the exit status
-
-_FORMATS = (".svg", ".png", ".pdf")
 
 
 def audit(  # noqa: PLR0913  # what an audit may be told
@@ -86,11 +79,11 @@ def audit(  # noqa: PLR0913  # what an audit may be told
     """
     from quaestor.audit import Claim, Timed
     from quaestor.audit import audit as attack
+    from quaestor.cli.arguments.audit_target import attacked_target
 
-    if out is not None and out.suffix.lower() not in _FORMATS:
-        raise InvalidParameter("out", str(out), f"a file that ends in {', '.join(_FORMATS)}")
+    check_picture("out", out)
     check_count("rounds", rounds)
-    attacked, databases, promise, times = _target(target, neighbours, rounds)
+    attacked, databases, promise, times = attacked_target(target, neighbours, rounds)
     if timing:
         function: Callable[[Any], Any] = getattr(attacked, "release", attacked)
         attacked = Timed(function)
@@ -120,54 +113,6 @@ def audit(  # noqa: PLR0913  # what an audit may be told
         _show(target, report, out)
     if report.violated:
         raise typer.Exit(VIOLATED)
-
-
-def _target(
-    text: str, neighbours: tuple[str, str] | None, rounds: int
-) -> tuple[Any, tuple[Any, Any], Any, int]:
-    """What is attacked, on which databases, what is known of it, and in how many rounds."""
-    if ":" in text:
-        if neighbours is None:
-            raise InvalidParameter("neighbours", neighbours, "given: two databases")
-        first, second = neighbours
-        return _named(text), (_database(first), _database(second)), None, rounds
-    from quaestor.mechanisms.described import mechanism_for
-
-    described = parse_release(text)
-    times = rounds
-    if isinstance(described, Repeated):
-        times, described = rounds * described.count, described.release
-    mechanism = mechanism_for(described)
-    moved: Any = getattr(mechanism, "sensitivity", 1)
-    databases: tuple[Any, Any] = (type(moved)(0), moved)
-    if neighbours is not None:
-        databases = (_database(neighbours[0]), _database(neighbours[1]))
-    return mechanism, databases, compose(mechanism.loss * times), times
-
-
-def _named(text: str) -> Any:
-    """What ``module:name`` names, also in the directory one is in."""
-    module, _, name = text.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as problem:
-        valid = f"module:name of something that can be imported ({problem})"
-        raise InvalidParameter("target", text, valid) from None
-    return found
-
-
-def _database(text: str) -> Any:
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        if ":" in text:
-            return _named(text)
-        raise InvalidParameter("neighbours", text, "Python literals, or module:name") from None
 
 
 @contextmanager

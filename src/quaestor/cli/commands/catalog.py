@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import os
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from quaestor.cli.commands.composition import Json
-from quaestor.cli.drawing.declared_tables import described, print_declared, print_tables
+from quaestor.cli.drawing.declared_tables import print_declared, print_tables
 from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.cli.options import CatalogFile, Json
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from quaestor.curator.catalog.model import Catalog, Source
-    from quaestor.curator.language.query import Contribution
+    from quaestor.curator.catalog.model import Catalog
 
-__all__ = ["CatalogFile", "add", "catalog_path", "dataset", "init", "list_tables", "show"]
-
-CatalogFile = Annotated[
-    Path | None,
-    typer.Option("--catalog", help="The catalog, if not the nearest quaestor.toml."),
-]
+__all__ = ["add", "dataset", "init", "list_tables", "show"]
 
 dataset = typer.Typer(
     help="The tables that questions may be asked about.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-
-
-def catalog_path(given: Path | None) -> Path:
-    """The catalog that was named, or the nearest one."""
-    from quaestor.curator.catalog.catalog_file import CATALOG, find_catalog
-
-    if given is None:
-        return find_catalog()
-    return given / CATALOG if given.is_dir() else given
 
 
 def init(
@@ -57,17 +43,36 @@ def init(
     say("Next:  quaestor dataset add NAME --file data.parquet --unit COLUMN --rows 20 --groups 5")
 
 
-@dataset.command("add")
+class _WithPlaces(TyperCommand):
+    """A command with an option for every key by which an engine's tables are named."""
+
+    def get_params(self, ctx: Any) -> Any:
+        from quaestor.curator.catalog.sources import ENGINES, source_keys
+
+        name, *rest = super().get_params(ctx)
+        named: dict[str | None, Any] = {param.name: param for param in rest}
+        places = []
+        for key in source_keys().values():
+            place = copy(named["table"])
+            place.name, place.opts, place.help = key.name, [f"--{key.name}"], key.help
+            places.append(place)
+        *some, last = ENGINES
+        named["engine"].help = f"{', '.join(some)} or {last}."
+        return [name, *places, *rest]
+
+    def invoke(self, ctx: Any) -> Any:
+        from quaestor.curator.catalog.sources import source_keys
+
+        ctx.obj = {key: ctx.params.pop(key) for key in source_keys()}
+        return super().invoke(ctx)
+
+
+@dataset.command("add", cls=_WithPlaces)
 def add(  # noqa: PLR0913  # a table has as many sides
     name: Annotated[str, typer.Argument(help="What SQL will call the table.")],
-    file: Annotated[str | None, typer.Option(help="Parquet or CSV files.")] = None,
-    database: Annotated[str | None, typer.Option(help="A DuckDB file.")] = None,
-    environment: Annotated[
-        str | None, typer.Option(help="The variable that holds a PostgreSQL address.")
-    ] = None,
-    master: Annotated[str | None, typer.Option(help="Where Spark is.")] = None,
+    places: typer.Context,
     table: Annotated[str | None, typer.Option(help="Its name there, if not NAME.")] = None,
-    engine: Annotated[str | None, typer.Option(help="duckdb, postgres or spark.")] = None,
+    engine: Annotated[str | None, typer.Option()] = None,
     unit: Annotated[str | None, typer.Option(help="The column that says whom.")] = None,
     public: Annotated[  # noqa: FBT002
         bool, typer.Option("--public", help="Its rows are about nobody.")
@@ -100,47 +105,29 @@ def add(  # noqa: PLR0913  # a table has as many sides
     Facts are given by column, as often as needed: --bounds age=0:120, --keys sex=F,M,
     --granularity weight=0.1, --kind visited=date.
     """
-    from quaestor.curator.catalog import Table, add_table, columns_of
-    from quaestor.curator.catalog.catalog_file import read_catalog
-    from quaestor.curator.catalog.declaration import Facts, declared_columns
-    from quaestor.curator.catalog.tables import MOST_ROWS
+    from quaestor.cli.arguments.table_declaration import TableOptions, table_declaration
+    from quaestor.curator.catalog import add_table
+    from quaestor.curator.reports.table_description import table_description
 
-    path = catalog_path(catalog)
-    read_catalog(path)  # what is there already must be right first
-    contribution = _contribution(unit, public=public, rows=rows, groups=groups)
-    if total_rows is not None and (public or not 1 <= total_rows <= MOST_ROWS):
-        valid = f"a whole number from 1 to {MOST_ROWS}, for a private table"
-        raise InvalidParameter("--total-rows", total_rows, valid)
-    place = {
-        "file": _seen_from(path.parent, file),
-        "database": _seen_from(path.parent, database),
-        "environment": environment,
-        "master": master,
-        "table": table,
-        "engine": engine,
-    }
-    source = _source(name, place)
-    facts = Facts(
-        bounds=_by_column("bounds", bounds),
-        keys=_by_column("keys", keys),
-        granularity=_by_column("granularity", granularity),
-        kinds=_by_column("kind", kind),
-    )
-    columns, left_out = declared_columns(columns_of(source, path.parent), facts)
-    declared = Table(
+    path, _ = _read(catalog)  # what is there already must be right first
+    facts = {"bounds": bounds, "keys": keys, "granularity": granularity, "kind": kind}
+    options = TableOptions(
         name=name,
-        source=source,
-        columns=columns,
+        place={**places.obj, "table": table, "engine": engine},
         unit=unit,
-        contribution=contribution,
+        public=public,
+        rows=rows,
+        groups=groups,
         total_rows=total_rows,
-        dataset=to or (None if public else name),
+        dataset=to,
+        facts=facts,
     )
+    declared, left_out = table_declaration(options, folder=path.parent)
     added = add_table(path, declared).table(name)
     if added is None:  # what was just read back
         raise InvalidParameter("table", name, "a name that can be found again")
     if json:
-        print_json({"catalog": str(path), **described(added), "left_out": list(left_out)})
+        print_json({"catalog": str(path), **table_description(added), "left_out": list(left_out)})
         return
     say(f"Added to {path}:", plain=True)
     print_declared(added)
@@ -157,9 +144,11 @@ def list_tables(
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The tables of the catalog, and whose rows they hold."""
+    from quaestor.curator.reports.table_description import table_description
+
     path, known = _read(catalog)
     if json:
-        print_json({"catalog": str(path), "tables": [described(t) for t in known.tables]})
+        print_json({"catalog": str(path), "tables": [table_description(t) for t in known.tables]})
         return
     if not known.tables:
         say(f"{path} declares no tables yet; run  quaestor dataset add", plain=True)
@@ -175,6 +164,7 @@ def show(
 ) -> None:
     """What is declared of a table, and which questions still lack a fact."""
     from quaestor.curator.catalog.sections import nearest
+    from quaestor.curator.reports.table_description import table_description
 
     path, known = _read(catalog)
     table = known.table(name)
@@ -183,59 +173,14 @@ def show(
         hint = f"did you mean {near!r}?" if near else "see  quaestor dataset list"
         raise InvalidParameter("table", name, f"one of the catalog ({hint})")
     if json:
-        print_json({"catalog": str(path), **described(table)})
+        print_json({"catalog": str(path), **table_description(table)})
         return
     print_declared(table)
 
 
 def _read(given: Path | None) -> tuple[Path, Catalog]:
     from quaestor.curator.catalog.catalog_file import read_catalog
+    from quaestor.curator.catalog.nearest import catalog_path
 
     path = catalog_path(given)
     return path, read_catalog(path)
-
-
-def _contribution(
-    unit: str | None, *, public: bool, rows: int | None, groups: int | None
-) -> Contribution | None:
-    from quaestor.curator.catalog.tables import MOST_GROUPS, MOST_ROWS
-    from quaestor.curator.language.query import Contribution
-
-    if public == (unit is not None):
-        valid = "the column that says whom a row is about, or else give --public"
-        raise InvalidParameter("--unit", unit, valid)
-    if public:
-        return None
-    for option, given, most in (("--rows", rows, MOST_ROWS), ("--groups", groups, MOST_GROUPS)):
-        if given is None or not 1 <= given <= most:
-            valid = f"given with --unit: a whole number from 1 to {most}"
-            raise InvalidParameter(option, given, valid)
-    return Contribution(rows=rows or 1, groups=groups or 1)
-
-
-def _seen_from(folder: Path, given: str | None) -> str | None:
-    """A path that was typed here, as the catalog is to have it."""
-    if given is None or "://" in given or Path(given).is_absolute():
-        return given
-    return Path(os.path.relpath(given, folder)).as_posix()
-
-
-def _source(name: str, options: dict[str, str | None]) -> Source:
-    from quaestor.curator.catalog.sections import Page, Section
-    from quaestor.curator.catalog.sources import read_source
-
-    given = {key: value for key, value in options.items() if value is not None}
-    page = Page(file="dataset add", lines={})
-    return read_source(Section(page=page, place=(), title=name, values=given), name=name)
-
-
-def _by_column(option: str, given: list[str] | None) -> dict[str, str]:
-    facts: dict[str, str] = {}
-    for text in given or []:
-        column, equals, fact = text.partition("=")
-        if not equals or column in facts:
-            example = {"bounds": "0:120", "keys": "F,M", "granularity": "0.1", "kind": "date"}
-            valid = f"COLUMN={example[option]}, once for each column"
-            raise InvalidParameter(f"--{option}", text, valid)
-        facts[column] = fact
-    return facts

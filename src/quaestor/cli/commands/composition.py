@@ -7,43 +7,17 @@ from typing import Annotated
 
 import typer
 
-from quaestor.accounting.calibrate import calibrate_bounds, largest_count
+from quaestor.accounting.calibrate import calibrate_expressions, largest_count
 from quaestor.accounting.compose import Composition, compose, compose_nonadaptive
-from quaestor.accounting.explain import Explanation
-from quaestor.accounting.expressions import parse_release, parse_releases, parse_templates
+from quaestor.accounting.expressions import parse_release, parse_releases
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.numerics.digits import rounded_down, rounded_up
-from quaestor.accounting.releases import PureDP, Repeated
-from quaestor.accounting.theorems.bounded_range import has_range
-from quaestor.cli.drawing.numbers import (
-    interval,
-    print_json,
-    print_table,
-    say,
-)
-from quaestor.errors import InvalidParameter
+from quaestor.accounting.releases import PureDP
+from quaestor.cli.drawing.numbers import interval, print_explanation, print_json, say
+from quaestor.cli.options import Delta, Epsilon, Expressions, Json
 
-__all__ = [
-    "Expressions",
-    "Json",
-    "calibrate",
-    "count",
-    "delta",
-    "epsilon",
-    "explain",
-    "print_explanation",
-]
+__all__ = ["calibrate", "count", "delta", "epsilon", "explain"]
 
-Expressions = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RELEASE...",
-        help='Such as "ApproxDP(epsilon=0.1, delta=1e-8) * 30".',
-        show_default=False,
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="The total epsilon.")]
-Delta = Annotated[float, typer.Option("--delta", "-d", help="The total delta.")]
 Width = Annotated[
     float | None,
     typer.Option("--width", help="Ask for an interval of this relative width, such as 1e-6."),
@@ -78,17 +52,7 @@ def epsilon(
     """The smallest epsilon that is true of all these releases together, at a delta."""
     composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.epsilon_bounds(delta=delta, width=width)
-    if json:
-        print_json(
-            {
-                "epsilon": {"lower": bounds.lower, "upper": bounds.upper},
-                "delta": delta,
-                "theorem": composed.theorem,
-            }
-        )
-        return
-    say(f"epsilon = [bold]{rounded_up(bounds.upper)}[/bold] at delta = {delta!r}")
-    say(f"[dim]certified {interval(bounds)}, theorem: {composed.theorem}[/dim]")
+    _print_bounds({"epsilon": bounds}, {"delta": delta}, composed.theorem, json=json)
 
 
 def delta(
@@ -101,17 +65,19 @@ def delta(
     """The smallest delta that is true of all these releases together, at an epsilon."""
     composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.delta_bounds(epsilon=epsilon, width=width)
+    _print_bounds({"delta": bounds}, {"epsilon": epsilon}, composed.theorem, json=json)
+
+
+def _print_bounds(
+    found: dict[str, Bounds], at: dict[str, float], theorem: str, *, json: bool
+) -> None:
+    [(name, bounds)], [(given, value)] = found.items(), at.items()
     if json:
-        print_json(
-            {
-                "delta": {"lower": bounds.lower, "upper": bounds.upper},
-                "epsilon": epsilon,
-                "theorem": composed.theorem,
-            }
-        )
+        ends = {"lower": bounds.lower, "upper": bounds.upper}
+        print_json({name: ends, given: value, "theorem": theorem})
         return
-    say(f"delta = [bold]{rounded_up(bounds.upper)}[/bold] at epsilon = {epsilon!r}")
-    say(f"[dim]certified {interval(bounds)}, theorem: {composed.theorem}[/dim]")
+    say(f"{name} = [bold]{rounded_up(bounds.upper)}[/bold] at {given} = {value!r}")
+    say(f"[dim]certified {interval(bounds)}, theorem: {theorem}[/dim]")
 
 
 def explain(
@@ -129,26 +95,6 @@ def explain(
     print_explanation(explanation)
 
 
-def print_explanation(explanation: Explanation) -> None:
-    """Draw the theorems side by side, the winner marked."""
-    print_table(
-        f"{explanation.quantity} at {explanation.given} = {explanation.value!r}",
-        ["", "theorem", f"#{explanation.quantity}", "stated in"],
-        (
-            [
-                ">" if row.best else "",
-                f"[bold]{row.theorem}[/bold]" if row.best else row.theorem,
-                "-" if row.bounds is None else rounded_up(row.bounds.upper),
-                row.source,
-            ]
-            for row in explanation
-        ),
-    )
-    for row in explanation:
-        if row.note:
-            say(f"[dim]{row.theorem}: {row.note}[/dim]")
-
-
 def calibrate(
     releases: Expressions,
     epsilon: Epsilon,
@@ -156,34 +102,22 @@ def calibrate(
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The value of the one "?" that fits the target: least noise, or the largest epsilon."""
-    templates = [template for text in releases for template in parse_templates(text)]
-    unknown = [template for template in templates if template.unknown is not None]
-    if len(unknown) != 1:
-        raise InvalidParameter(
-            "releases", f"{len(unknown)} of them", 'such that exactly one holds a "?"'
-        )
-
-    def build(value: float) -> Composition:
-        return compose(*(template.build(value) for template in templates))
-
-    bounds = calibrate_bounds(build, epsilon=epsilon, delta=delta)
-    rises = build(bounds.upper).delta(epsilon=epsilon) > delta
-    value = bounds.lower if rises else bounds.upper
-    name = unknown[0].unknown
+    found = calibrate_expressions(releases, epsilon=epsilon, delta=delta)
+    bounds = found.bounds
     if json:
         print_json(
             {
-                "parameter": name,
-                "value": value,
+                "parameter": found.parameter,
+                "value": found.value,
                 "bounds": {"lower": bounds.lower, "upper": bounds.upper},
                 "epsilon": epsilon,
                 "delta": delta,
-                "releases": [str(template.build(value)) for template in templates],
+                "releases": [str(release) for release in found.releases],
             }
         )
         return
-    shown = rounded_down(value) if rises else rounded_up(value)
-    say(f"{name} = [bold]{shown}[/bold] fits epsilon = {epsilon!r}, delta = {delta!r}")
+    shown = rounded_down(found.value) if found.rises else rounded_up(found.value)
+    say(f"{found.parameter} = [bold]{shown}[/bold] fits epsilon = {epsilon!r}, delta = {delta!r}")
     say(f"[dim]the best value lies in {interval(bounds)}[/dim]")
 
 
@@ -204,11 +138,9 @@ def count(
     fitting = partial(largest_count, epsilon=epsilon, delta=delta)
     largest = fitting(described, in_advance=non_adaptive)
     others: dict[str, int] = {}
-    if has_range(described):
-        single = described.release if isinstance(described, Repeated) else described
-        box = PureDP(epsilon=single.range_epsilon)  # type: ignore[attr-defined]
-        times = described.count if isinstance(described, Repeated) else 1
-        others["black_boxes"] = fitting(box * times)
+    single, times = described.counted()
+    if single.range_epsilon is not None:
+        others["black_boxes"] = fitting(PureDP(epsilon=single.range_epsilon) * times)
         others["non_adaptive"] = fitting(described, in_advance=True)
     if json:
         target = {"epsilon": epsilon, "delta": delta}

@@ -10,8 +10,8 @@ import typer
 from quaestor.accounting.compose import compose
 from quaestor.accounting.expressions import parse_releases
 from quaestor.accounting.numerics.digits import rounded_up
-from quaestor.cli.commands.composition import Json, print_explanation
-from quaestor.cli.drawing.numbers import interval, print_json, say
+from quaestor.cli.drawing.numbers import interval, print_explanation, print_json, say
+from quaestor.cli.options import Json
 from quaestor.errors import InvalidParameter
 
 __all__ = ["demo"]

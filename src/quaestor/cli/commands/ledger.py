@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from quaestor.cli.commands.composition import Json
-from quaestor.cli.drawing.numbers import print_json, print_table, say
-from quaestor.cli.history_file import read_history
-from quaestor.cli.ledger_place import HERE, Place, opened
-from quaestor.cli.noted_heads import is_head, read_heads
-from quaestor.errors import InvalidParameter, LedgerCorrupted
+from quaestor.cli.arguments.files import writing_to
+from quaestor.cli.arguments.opened_ledger import opened
+from quaestor.cli.drawing.numbers import print_json, print_words, say
+from quaestor.cli.options import HERE, Json, LedgerPlace
+from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from quaestor.ledger import Account, Entry, Ledger
+    from quaestor.ledger import Account, Entry
 
-__all__ = ["Form", "export", "import_history", "ledger", "log", "verify"]
+__all__ = ["ExportForm", "export", "import_history", "ledger", "log", "verify"]
 
 ledger = typer.Typer(
     help="The book of all charges: read it, check it, export it.",
@@ -32,20 +30,19 @@ ledger = typer.Typer(
 _MOST_SHOWN = 60
 
 
-class Form(StrEnum):
+class ExportForm(StrEnum):
     """What an export looks like."""
 
     JSONL = "jsonl"
     CSV = "csv"
 
 
-@ledger.command("log")
 def log(
     account: Annotated[
         str | None, typer.Argument(metavar="[ACCOUNT]", help="If not all.", show_default=False)
     ] = None,
     last: Annotated[int, typer.Option("--last", min=1, help="How many entries.")] = 20,
-    ledger: Place = HERE,
+    ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The last entries: who was charged for what, when, why, and what became of it."""
@@ -65,7 +62,7 @@ def log(
         return
     rows = [_row(entry, prefix="" if account else f"{name} ") for name, entry in shown]
     heads = ["#entry", "#time (UTC)", "status", "analyst", "releases", "purpose"]
-    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+    print_words(heads, rows)
     if earlier:
         say(f"and {earlier} earlier; --last {count} shows all")
 
@@ -89,7 +86,6 @@ def _row(entry: Entry, *, prefix: str) -> list[str]:
     ]
 
 
-@ledger.command("verify")
 def verify(
     head: Annotated[
         list[str] | None,
@@ -107,7 +103,7 @@ def verify(
             help="A file with such heads, one on each line, as [bold]ledger heads[/bold] prints.",
         ),
     ] = None,
-    ledger: Place = HERE,
+    ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Check that nothing was changed behind the ledger's back; note the heads elsewhere.
@@ -115,10 +111,13 @@ def verify(
     Needs no right to write. The exit status is 1 if the ledger was changed, with the first such
     place.
     """
+    from quaestor.ledger.journal.noted_heads import heads_of, read_heads
+
     with opened(ledger, read_only=True) as book:
         noted = read_heads(heads) if heads else {}
-        for name, digests in _heads(head or [], book).items():
-            noted.setdefault(name, []).append(digests)
+        given = heads_of(head or [], lambda: [each.name for each in book.accounts()])
+        for name, digest in given.items():
+            noted.setdefault(name, []).append(digest)
         checked = book.verify(heads=noted)
     if json:
         fields = ("account", "events", "entries", "head", "problem")
@@ -141,36 +140,13 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def _heads(given: list[str], book: Ledger) -> dict[str, str]:
-    heads: dict[str, str] = {}
-    for text in given:
-        name, equals, digest = text.rpartition("=")
-        if not is_head(digest):
-            valid = "64 hexadecimal digits, as verify prints them"
-            raise InvalidParameter("--head", text, f"{valid}, or ACCOUNT= and those")
-        if not equals:
-            names = [each.name for each in book.accounts()]
-            if not names:
-                place = "the ledger"
-                raise LedgerCorrupted(place, "a head was noted, and there is no account")
-            if len(names) > 1:
-                valid = "ACCOUNT=HASH, for the ledger has several accounts"
-                raise InvalidParameter("--head", text, valid)
-            name = names[0]
-        if name in heads:
-            raise InvalidParameter("--head", text, "given once for each account")
-        heads[name] = digest.lower()
-    return heads
-
-
-@ledger.command("export")
 def export(
     account: Annotated[
         str | None, typer.Argument(metavar="[ACCOUNT]", help="If not all.", show_default=False)
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="How.")] = Form.JSONL,
+    form: Annotated[ExportForm, typer.Option("--format", help="How.")] = ExportForm.JSONL,
     out: Annotated[Path | None, typer.Option("--out", help="A file, if not here.")] = None,
-    ledger: Place = HERE,
+    ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Every event, a line each: for backups, for other tools, and to follow the chain by hand."""
@@ -184,7 +160,7 @@ def export(
             for line in lines:
                 typer.echo(line, nl=False)
             return
-        count = _write(out, lines) - (form is Form.CSV)
+        count = _write(out, lines) - (form is ExportForm.CSV)
     if json:
         print_json({"out": str(out), "format": form.value, "events": count})
         return
@@ -192,15 +168,10 @@ def export(
 
 
 def _write(out: Path, lines: Iterator[str]) -> int:
-    try:
-        with out.open("w", encoding="utf-8", newline="") as file:
-            return sum(1 for line in lines if file.write(line))
-    except OSError as problem:
-        valid = f"a file that can be written ({problem.strerror})"
-        raise InvalidParameter("--out", str(out), valid) from None
+    with writing_to(out), out.open("w", encoding="utf-8", newline="") as file:
+        return sum(1 for line in lines if file.write(line))
 
 
-@ledger.command("import")
 def import_history(  # noqa: PLR0913  # what an entry says
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Who pays.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A release on each line.")],
@@ -220,7 +191,7 @@ def import_history(  # noqa: PLR0913  # what an entry says
             "releases: by whom, and where that is written. It is kept for good.",
         ),
     ] = "",
-    ledger: Place = HERE,
+    ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Charge for a history that was released elsewhere: for all of it, or for nothing.
@@ -231,6 +202,8 @@ def import_history(  # noqa: PLR0913  # what an entry says
     to. Without --fixed-before an open account charges the sum of its epsilons and deltas, which
     holds all the same; a plan takes no history without it.
     """
+    from quaestor.interop.history_file import read_history
+
     releases = read_history(file)
     with opened(ledger) as book:
         payer = book.account(account)

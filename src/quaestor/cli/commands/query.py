@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaestor.cli.commands.catalog import CatalogFile, catalog_path
-from quaestor.cli.commands.composition import Json
+from quaestor.cli.arguments.files import writing_to
 from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.cli.options import CatalogFile, Json
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.session import Curator
 
-__all__ = ["Form", "preview", "query"]
+__all__ = ["AnswerForm", "preview", "query"]
 
 
-class Form(StrEnum):
+class AnswerForm(StrEnum):
     """The forms in which an answer can be had."""
 
     table = "table"
@@ -79,7 +79,9 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     rows: Rows = None,
     groups: Groups = None,
     catalog: CatalogFile = None,
-    form: Annotated[Form, typer.Option("--format", help="How to show the answer.")] = Form.table,
+    form: Annotated[
+        AnswerForm, typer.Option("--format", help="How to show the answer.")
+    ] = AnswerForm.table,
     out: Annotated[
         Path | None, typer.Option("--out", help="The file for the answer, if not this terminal.")
     ] = None,
@@ -90,7 +92,7 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     Say how much it may cost (--epsilon or --rho), or how accurate it is to be (--within).
     The same question again costs nothing. Exit status 3: the account cannot pay.
     """
-    form = Form.json if json else form
+    form = AnswerForm.json if json else form
     _check_out(out, form)
     with _curator(catalog) as curator:
         answer = curator.ask(
@@ -144,6 +146,7 @@ def preview(  # noqa: PLR0913  # as for a query
 def _curator(given: Path | None) -> Iterator[Curator]:
     from quaestor.cli.drawing.progress import waiting
     from quaestor.curator.catalog.catalog_file import read_catalog
+    from quaestor.curator.catalog.nearest import catalog_path
     from quaestor.curator.session import Curator
 
     with (
@@ -171,51 +174,49 @@ def _budget(
     return {"accuracy": Accuracy(within=within, confidence=confidence, of=of)}
 
 
-def _check_out(out: Path | None, form: Form) -> None:
+def _check_out(out: Path | None, form: AnswerForm) -> None:
     """See that the answer will have a place before it is paid for."""
     if out is None:
-        if form is Form.arrow:
+        if form is AnswerForm.arrow:
             raise InvalidParameter("--out", None, "a file, for Arrow is not for terminals")
         return
     if out.is_dir() or not out.parent.is_dir():
         raise InvalidParameter("--out", str(out), "a file in a folder that there is")
 
 
-def _show(answer: Answer, curator: Curator, *, form: Form, out: Path | None, analyst: str) -> None:
+def _show(
+    answer: Answer, curator: Curator, *, form: AnswerForm, out: Path | None, analyst: str
+) -> None:
     from quaestor.cli.drawing.answers import print_answer
-    from quaestor.curator.standing import standings
 
     account = curator.account(str(answer.account))
-    standing = standings(account, dataset=answer.dataset, analyst=analyst)
-    if form is Form.table and out is None:
+    standing = account.standing_on(answer.dataset, analyst=analyst)
+    if form is AnswerForm.table and out is None:
         print_answer(answer, standing)
-    elif form is Form.json and out is None:
+    elif form is AnswerForm.json and out is None:
         print_json({**json_module.loads(answer.to_json()), "repeated": answer.repeated})
-    elif form is Form.csv and out is None:
+    elif form is AnswerForm.csv and out is None:
         typer.echo(answer.to_csv(), nl=False)
     elif out is not None:
         _write(answer, form, out)
-        if form is Form.json:
+        if form is AnswerForm.json:
             print_json({"out": str(out), "account": answer.account, "receipt": answer.receipt})
         else:
             say(f"Wrote {out}, receipt {answer.receipt} of account {answer.account}", plain=True)
 
 
-def _write(answer: Answer, form: Form, out: Path) -> None:
-    try:
-        if form is Form.arrow:
+def _write(answer: Answer, form: AnswerForm, out: Path) -> None:
+    with writing_to(out, otherwise="; ask again, it costs nothing"):
+        if form is AnswerForm.arrow:
             from pyarrow import feather
 
             feather.write_feather(answer.to_arrow(), str(out), compression="uncompressed")
-        elif form is Form.json:
+        elif form is AnswerForm.json:
             out.write_text(answer.to_json() + "\n", encoding="utf-8")
-        elif form is Form.csv:
+        elif form is AnswerForm.csv:
             out.write_text(answer.to_csv(), encoding="utf-8")
         else:
             from rich.console import Console
 
             with out.open("w", encoding="utf-8") as stream:
                 Console(file=stream, highlight=False, width=200).print(answer)
-    except OSError as problem:
-        valid = f"a file that can be written ({problem.strerror}); ask again, it costs nothing"
-        raise InvalidParameter("--out", str(out), valid) from None

@@ -10,14 +10,14 @@ import typer
 from quaestor.accounting.compose import Composition, compose
 from quaestor.accounting.expressions import parse_releases
 from quaestor.accounting.numerics.digits import rounded_down, rounded_up
-from quaestor.cli.commands.composition import Json
+from quaestor.cli.arguments.files import check_picture
 from quaestor.cli.drawing.numbers import print_json, print_table, say
+from quaestor.cli.options import Json
 from quaestor.errors import InvalidParameter
 
 __all__ = ["region"]
 
 _ALARMS = (0.01, 0.05, 0.1)
-_FORMATS = (".svg", ".png", ".pdf")
 
 
 def region(
@@ -42,8 +42,7 @@ def region(
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The privacy region: which false alarms and missed detections an attacker can reach."""
-    if out is not None and out.suffix.lower() not in _FORMATS:
-        raise InvalidParameter("out", str(out), f"a file that ends in {', '.join(_FORMATS)}")
+    check_picture("out", out)
     if figure is not None:
         if releases:
             raise InvalidParameter("releases", releases[0], "left out when --figure is given")

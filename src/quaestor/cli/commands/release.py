@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quaestor.accounting.compose import compose
 from quaestor.accounting.expressions import parse_release
 from quaestor.accounting.numerics.digits import rounded_up
-from quaestor.cli.commands.composition import Json
+from quaestor.cli.arguments.files import read_numbers
 from quaestor.cli.drawing.numbers import print_json, say
+from quaestor.cli.options import Json
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from quaestor.mechanisms.base import DescribedMechanism
     from quaestor.mechanisms.columns import Figure
-    from quaestor.mechanisms.described import Drawn
 
 __all__ = ["Statistic", "release"]
-
-_CONFIDENCE = 0.95
 
 
 class Statistic(StrEnum):
@@ -64,67 +61,39 @@ def release(  # noqa: PLR0913  # the ways to say what is released
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Release a number, or a figure about a column, with exact noise; the cost is printed."""
-    from quaestor.mechanisms.described import mechanism_for
+    from quaestor.mechanisms import mechanism_for
+    from quaestor.mechanisms.columns import release_value
 
     drawing = mechanism_for(parse_release(mechanism))
     compose(drawing.loss).epsilon_bounds(delta=delta)  # a bad delta is found before the draw
     if (value is None) == (file is None):
         raise InvalidParameter("value", value, "given, or else a --csv file")
     if file is None:
-        _show(_of_value(drawing, str(value)), delta, json=json)
+        _show(release_value(drawing, _number(str(value))), delta, json=json)
     else:
-        _show(_of_column(drawing, _entries(file, column), clamp, statistic), delta, json=json)
+        _show(_of_column(drawing, read_numbers(file, column), clamp, statistic), delta, json=json)
 
 
-def _of_value(drawing: Drawn, text: str) -> Figure:
-    from quaestor.mechanisms.columns import Figure
-    from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
-
-    number: Any
+def _number(text: str) -> int | float:
     try:
-        number = int(text)
+        return int(text)
     except ValueError:
         try:
-            number = float(text)
+            return float(text)
         except ValueError:
             raise InvalidParameter("value", text, "a number") from None
-    released = drawing.release(number)
-    told = isinstance(drawing, RandomizedResponse)  # a category has no distance from the truth
-    error = None if told else drawing.interval(confidence=_CONFIDENCE)
-    return Figure(released, drawing.standard_error, error, (drawing.loss,))
-
-
-def _entries(file: Path, column: str | None) -> list[float]:
-    """The numbers of a column; empty entries are left out. Errors say nothing of any entry."""
-    if column is None:
-        raise InvalidParameter("column", column, "given with --csv")
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as lines:
-            rows = csv.DictReader(lines)
-            headings = list(rows.fieldnames or [])
-            if headings.count(column) != 1:
-                raise InvalidParameter("column", column, f"one of {', '.join(headings)}")
-            entries = [row[column] for row in rows]
-    except OSError as problem:
-        raise InvalidParameter("csv", str(file), f"a file ({problem.strerror})") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise InvalidParameter("csv", str(file), "a CSV file in UTF-8") from None
-    try:
-        numbers = [float(entry) for entry in entries if entry is not None and entry.strip()]
-    except ValueError:
-        raise InvalidParameter("column", column, "a column of numbers") from None
-    if not all(map(math.isfinite, numbers)):
-        raise InvalidParameter("column", column, "a column of finite numbers")
-    return numbers
 
 
 def _of_column(
-    drawing: Drawn, entries: list[float], clamp: tuple[float, float] | None, statistic: Statistic
+    drawing: DescribedMechanism,
+    entries: list[float],
+    clamp: tuple[float, float] | None,
+    statistic: Statistic,
 ) -> Figure:
-    from quaestor.mechanisms.columns import release_count, release_mean, release_sum
-    from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
+    from quaestor.mechanisms import release_count, release_mean, release_sum
+    from quaestor.mechanisms.base import AdditiveNoise
 
-    if isinstance(drawing, RandomizedResponse):
+    if not isinstance(drawing, AdditiveNoise):
         raise InvalidParameter("mechanism", drawing, "one that adds noise, for a column")
     if statistic is Statistic.COUNT:
         return release_count(drawing, entries)
@@ -136,6 +105,8 @@ def _of_column(
 
 
 def _show(figure: Figure, delta: float, *, json: bool) -> None:
+    from quaestor.mechanisms.columns import CONFIDENCE
+
     spent = compose(*figure.losses)
     bounds = spent.epsilon_bounds(delta=delta)
     releases = [str(loss) for loss in figure.losses]
@@ -147,7 +118,7 @@ def _show(figure: Figure, delta: float, *, json: bool) -> None:
                 "released": figure.released,
                 "standard_error": figure.standard_error,
                 "error": within,
-                "confidence": None if error is None else _CONFIDENCE,
+                "confidence": None if error is None else CONFIDENCE,
                 "releases": releases,
                 "epsilon": {"lower": bounds.lower, "upper": bounds.upper},
                 "delta": delta,
@@ -155,7 +126,7 @@ def _show(figure: Figure, delta: float, *, json: bool) -> None:
         )
         return
     say(f"released = [bold]{figure.released!r}[/bold]")
-    reach = "" if error is None else f", {_CONFIDENCE:.0%} within {rounded_up(error.upper)}"
+    reach = "" if error is None else f", {CONFIDENCE:.0%} within {rounded_up(error.upper)}"
     say(f"standard error {rounded_up(figure.standard_error)}{reach}")
     say(f"cost: {' + '.join(releases)}", plain=True)
     say(f"epsilon = [bold]{rounded_up(bounds.upper)}[/bold] at delta = {delta!r}")

@@ -8,8 +8,8 @@ import typer
 
 from quaestor.accounting.numerics.digits import rounded_up
 from quaestor.accounting.papers.least_variance import least_variances
-from quaestor.cli.commands.composition import Delta, Epsilon, Json
 from quaestor.cli.drawing.numbers import print_json, print_table, say
+from quaestor.cli.options import Delta, Epsilon, Json
 
 __all__ = ["variance"]
 

@@ -10,7 +10,7 @@ from quaestor.errors import MissingExtra
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["ACCOUNT", "CATALOG", "QUESTIONS", "TOO_MUCH", "Asked", "write_tables"]
+__all__ = ["ACCOUNT", "CATALOG", "QUESTIONS", "TOO_MUCH", "DemoQuestion", "write_tables"]
 
 ACCOUNT = "study"
 CATALOG = """\
@@ -67,7 +67,7 @@ smoke,other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class DemoQuestion:
     """A question of the demo, and what it may cost: an epsilon, a rho, or how far off it may be."""
 
     title: str
@@ -80,11 +80,11 @@ class Asked:
         return self.sql.split(" ORDER BY ")[0].split(" HAVING ")[0]
 
 
-def _asked(title: str, sql: str, **budget: float) -> Asked:
-    return Asked(title=title, sql=sql, budget=budget)
+def _asked(title: str, sql: str, **budget: float) -> DemoQuestion:
+    return DemoQuestion(title=title, sql=sql, budget=budget)
 
 
-QUESTIONS: tuple[Asked, ...] = (
+QUESTIONS: tuple[DemoQuestion, ...] = (
     _asked("a count of people", "SELECT COUNT(DISTINCT id) AS patients FROM labs", epsilon=0.05),
     _asked(
         "a histogram",

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quaestor.cli.demo.liver import ACCOUNT, QUESTIONS, TOO_MUCH, write_tables
-from quaestor.cli.drawing.answers import bar, print_standings
-from quaestor.cli.drawing.numbers import print_table, say
+from quaestor.cli.drawing.answers import BAR_CELLS, print_standing_on
+from quaestor.cli.drawing.numbers import bar, print_table, say
 from quaestor.errors import BudgetExceeded, InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from quaestor.cli.demo.liver import Asked
+    from quaestor.cli.demo.liver import DemoQuestion
     from quaestor.curator.answers.answer import Answer, AnswerColumn
     from quaestor.curator.session import Curator
+    from quaestor.ledger.standing import HolderStanding
 
 __all__ = ["fresh_folder", "story"]
 
@@ -57,20 +58,18 @@ def story(folder: Path, *, aloud: bool) -> dict[str, Any]:
         checked = curator.ledger.verify()
         if aloud:
             _burn_down(told)
-            print_standings(_standings(curator))
+            print_standing_on(_standing(curator))
             entries = sum(1 for _ in curator.account(ACCOUNT).entries())
             say(f"The ledger holds together: {entries} entries, head {checked[0].head[:16]}...")
             say(f"Ask on:  quaestor query --catalog {folder / 'quaestor.toml'} ...", plain=True)
     return {"folder": str(folder), "rows": rows, "answers": told, "refused": refused}
 
 
-def _standings(curator: Curator) -> Any:
-    from quaestor.curator.standing import standings
-
-    return standings(curator.account(ACCOUNT), dataset="liver")
+def _standing(curator: Curator) -> HolderStanding:
+    return curator.account(ACCOUNT).standing_on("liver")
 
 
-def _budget(asked: Asked) -> dict[str, Any]:
+def _budget(asked: DemoQuestion) -> dict[str, Any]:
     from quaestor.curator.pricing.accuracy import Accuracy
 
     if "within" in asked.budget:
@@ -78,11 +77,13 @@ def _budget(asked: Asked) -> dict[str, Any]:
     return dict(asked.budget)
 
 
-def _ask(curator: Curator, asked: Asked, folder: Path, *, aloud: bool) -> dict[str, Any]:
+def _ask(curator: Curator, asked: DemoQuestion, folder: Path, *, aloud: bool) -> dict[str, Any]:
+    from quaestor.ledger.amounts import below
+
     seen = curator.preview(asked.sql, **_budget(asked))
     answer = curator.ask(asked.sql, purpose=asked.title, **_budget(asked))
     compared = list(_compared(answer, _truth(asked, folder)))
-    left = min(standing.left for standing in _standings(curator))
+    left = below(_standing(curator).left)
     if aloud:
         price = ", ".join(f"{name} {value:g}" for name, value in asked.budget.items())
         say(f"[bold]{asked.title}[/bold] ({price})")
@@ -107,7 +108,7 @@ def _ask(curator: Curator, asked: Asked, folder: Path, *, aloud: bool) -> dict[s
     }
 
 
-def _truth(asked: Asked, folder: Path) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+def _truth(asked: DemoQuestion, folder: Path) -> dict[tuple[Any, ...], tuple[Any, ...]]:
     """The demo only: the exact figures by group, nobody protected."""
     import duckdb
 
@@ -199,4 +200,5 @@ def _burn_down(told: list[dict[str, Any]]) -> None:
     say("[bold]What was left after each[/bold]")
     for one in told:
         paid = "free" if one["repeated"] else f"receipt {one['receipt']}"
-        say(f"  {bar(one['left'])} {100 * one['left']:5.1f} %  {paid:<11} {one['title']}")
+        drawn = bar(one["left"], cells=BAR_CELLS)
+        say(f"  {drawn} {100 * one['left']:5.1f} %  {paid:<11} {one['title']}")

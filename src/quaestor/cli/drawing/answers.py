@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 
-from quaestor.cli.drawing.numbers import print_table, say
+from quaestor.cli.drawing.numbers import bar, print_table, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.preview import Preview
-    from quaestor.curator.standing import Standing
+    from quaestor.ledger.standing import HolderStanding
 
-__all__ = ["bar", "print_answer", "print_preview", "print_standings"]
+__all__ = ["BAR_CELLS", "print_answer", "print_preview", "print_standing_on"]
 
-_WIDTH = 30
+BAR_CELLS = 30
 
 
-def print_answer(answer: Answer, standings: Iterable[Standing]) -> None:
+def print_answer(answer: Answer, standing: HolderStanding) -> None:
     """The table, the notes, the cost with its receipt, and how the account stands."""
     from quaestor.curator.answers.frames import to_rich
 
@@ -36,21 +34,14 @@ def print_answer(answer: Answer, standings: Iterable[Standing]) -> None:
     say(f"{paid} {_cost(answer.epsilon, answer.delta)}, receipt {answer.receipt}", plain=True)
     if answer.repeated:
         say("Asked before: this is the same answer, and it cost nothing now.")
-    print_standings(standings)
+    print_standing_on(standing)
 
 
-def print_standings(standings: Iterable[Standing]) -> None:
-    """A bar for each holder."""
-    for standing in standings:
-        part = f"{math.floor(1000 * standing.left) / 10:g} %"
-        text = f"left  {bar(standing.left)}  {part} of {standing.holder} ({standing.meter})"
-        say(text, plain=True)
-
-
-def bar(left: float, width: int = _WIDTH) -> str:
-    """What is left, as a line of full and empty places."""
-    full = int(max(0.0, min(1.0, left)) * width)
-    return "█" * full + "░" * (width - full)
+def print_standing_on(standing: HolderStanding) -> None:
+    """What is left, as a bar and in words."""
+    part = f"{math.floor(1000 * standing.left) / 10:g} %"
+    drawn = bar(standing.left, cells=BAR_CELLS)
+    say(f"left  {drawn}  {part} of {standing.holder} ({standing.meter})", plain=True)
 
 
 def print_preview(preview: Preview) -> None:
@@ -105,12 +96,12 @@ def _share(share: float | None) -> str:
 
 
 def _up(value: float | None) -> str:
-    from quaestor.ledger.totals.amounts import shown_above
+    from quaestor.ledger.amounts import shown_above
 
     return "-" if value is None else shown_above(Fraction(value))
 
 
 def _down(value: float | None) -> str:
-    from quaestor.ledger.totals.amounts import shown_below
+    from quaestor.ledger.amounts import shown_below
 
     return "-" if value is None else shown_below(Fraction(value))

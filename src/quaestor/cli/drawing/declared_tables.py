@@ -1,50 +1,19 @@
-"""What the catalog declares of tables, drawn for people and described for programs."""
+"""What the catalog declares of tables, drawn for people."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.markup import escape
-
-from quaestor.cli.drawing.numbers import print_table, say
+from quaestor.cli.drawing.numbers import print_words, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quaestor.curator.catalog.model import ColumnFacts, Source, Table
 
-__all__ = ["described", "print_declared", "print_tables"]
+__all__ = ["print_declared", "print_tables"]
 
 _MOST_KEYS_SHOWN = 6
-
-
-def described(table: Table) -> dict[str, Any]:
-    """All that is declared of a table, for programs."""
-    from quaestor.curator.catalog.declaration import missing_facts
-
-    limits = table.contribution
-    return {
-        "table": table.name,
-        "engine": table.source.engine,
-        "where": _place(table.source),
-        "unit": table.unit,
-        "rows": limits.rows if limits else None,
-        "groups": limits.groups if limits else None,
-        "total_rows": table.total_rows,
-        "dataset": table.dataset,
-        "columns": [
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "low": column.low,
-                "high": column.high,
-                "granularity": column.granularity,
-                "keys": None if column.keys is None else list(column.keys),
-            }
-            for column in table.columns
-        ],
-        "missing": [{"column": name, "lacks": lacks} for name, lacks in missing_facts(table)],
-    }
 
 
 def print_declared(table: Table) -> None:
@@ -63,7 +32,7 @@ def print_declared(table: Table) -> None:
         for c in table.columns
     ]
     heads = ["column", "kind", "declared", "still missing"]
-    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+    print_words(heads, rows)
 
 
 def print_tables(tables: Sequence[Table]) -> None:
@@ -80,7 +49,7 @@ def print_tables(tables: Sequence[Table]) -> None:
         for table in tables
     ]
     heads = ["table", "unit", "at most", "dataset", "#columns", "where"]
-    print_table("", heads, [[escape(cell) for cell in row] for row in rows])
+    print_words(heads, rows)
 
 
 def _limits(table: Table) -> str:
@@ -92,7 +61,7 @@ def _limits(table: Table) -> str:
 
 
 def _facts(column: ColumnFacts) -> str:
-    from quaestor.curator.catalog.steps import plain
+    from quaestor.curator.catalog.columns import plain
 
     facts: list[str] = []
     if column.low is not None and column.high is not None and column.granularity is not None:
@@ -106,6 +75,6 @@ def _facts(column: ColumnFacts) -> str:
 
 
 def _place(source: Source) -> str:
-    from quaestor.curator.catalog.schemas import place_of
+    from quaestor.curator.catalog.sources import place_in_words
 
-    return place_of(source)
+    return place_in_words(source)

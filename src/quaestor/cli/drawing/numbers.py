@@ -11,12 +11,25 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from quaestor.accounting.numerics.digits import rounded_up
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
+    from quaestor.accounting.explain import Explanation
     from quaestor.accounting.numerics.bounds import Bounds
 
-__all__ = ["interval", "print_json", "print_table", "say"]
+__all__ = [
+    "bar",
+    "bar_and_percent",
+    "interval",
+    "print_explanation",
+    "print_json",
+    "print_table",
+    "print_words",
+    "say",
+]
 
 
 def interval(bounds: Bounds) -> str:
@@ -42,6 +55,49 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     for row in rows:
         table.add_row(*row)
     Console(highlight=False, emoji=False).print(table)
+
+
+def bar(left: Fraction | float, *, cells: int = 20) -> str:
+    """What is left of a budget, rounded down to a cell; empty only where nothing is left."""
+    full, empty = ("#", ".") if Console().options.ascii_only else ("█", "░")
+    kept = _kept(left, cells)
+    return full * kept + empty * (cells - kept)
+
+
+def bar_and_percent(left: Fraction | float, *, cells: int = 20) -> str:
+    """The same, and the per cent, rounded likewise."""
+    return f"{bar(left, cells=cells)} {_kept(left, 100):>3} %"
+
+
+def _kept(left: Fraction | float, parts: int) -> int:
+    """How many of so many parts are left: in whole, or one, if it is less and not nothing."""
+    rest = min(max(left, 0), 1)
+    return max(math.floor(rest * parts), int(rest > 0))
+
+
+def print_words(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
+    """Draw a table whose cells hold words of people, which are no markup."""
+    print_table(title, columns, [[escape(cell) for cell in row] for row in rows])
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """Draw the theorems side by side, the winner marked."""
+    print_table(
+        f"{explanation.quantity} at {explanation.given} = {explanation.value!r}",
+        ["", "theorem", f"#{explanation.quantity}", "stated in"],
+        (
+            [
+                ">" if row.best else "",
+                f"[bold]{row.theorem}[/bold]" if row.best else row.theorem,
+                "-" if row.bounds is None else rounded_up(row.bounds.upper),
+                row.source,
+            ]
+            for row in explanation
+        ),
+    )
+    for row in explanation:
+        if row.note:
+            say(f"[dim]{row.theorem}: {row.note}[/dim]")
 
 
 def print_json(value: dict[str, Any]) -> None:

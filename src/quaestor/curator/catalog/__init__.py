@@ -17,7 +17,7 @@ from quaestor.curator.catalog.model import (
     Source,
     Table,
 )
-from quaestor.curator.catalog.schemas import columns_of
+from quaestor.curator.catalog.sources import columns_of
 
 __all__ = [
     "CATALOG",

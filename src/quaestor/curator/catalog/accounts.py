@@ -1,19 +1,24 @@
-"""The accounts of the catalog: how much may be lost, of which datasets, and by which policy."""
+"""Who pays: accounts (how much may be lost, of which datasets, by which policy), and membership.
+
+Membership is what is known of the datasets that one person can be in.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
+from quaestor.accounting.membership.facts import All, Fact, fact_from_dict
+from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.releases.base import LARGEST_EPSILON
 from quaestor.curator.catalog.model import AccountPlan, DashboardQuery
 from quaestor.curator.catalog.sections import nearest, shown
-from quaestor.errors import InvalidParameter
+from quaestor.errors import ContradictoryFacts, InvalidParameter
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.sections import Section
 
-__all__ = ["POLICIES", "read_accounts"]
+__all__ = ["NEIGHBOURS", "POLICIES", "read_accounts", "read_membership"]
 
 POLICIES = ("open", "planned", "dashboard")
 _KEYS = ("epsilon", "delta", "datasets", "policy", "expected", "plan", "queries", "quotas")
@@ -23,6 +28,9 @@ _HEADER = "write  [accounts.research]  and what belongs to the account below it"
 _EPSILON = "write  epsilon = 1.0"
 _DELTA = "write  delta = 1e-6,  well below one over the number of people"
 _RELEASE = 'releases are written as  "Laplace(scale=50) * 12"'
+NEIGHBOURS = ("add_remove", "replace", "replace_record")
+_FACT = 'write  facts = [{ fact = "AtMost", m = 1, of = ["north", "south"] }]'
+_MEMBERSHIP = f"write  [membership]  and below it {_FACT.removeprefix('write')}"
 _QUERY = 'write  queries = [{ sql = "SELECT COUNT(*) FROM visits", epsilon = 0.1 }]'
 
 
@@ -194,3 +202,35 @@ def _refuse_second(section: Section, account: AccountPlan, others: list[AccountP
                 "people in it would lose the sum of both: write  beside = true  if that is meant"
             )
             raise section.wrong("datasets", problem, remedy)
+
+
+# Membership
+
+
+def read_membership(document: Section, datasets: tuple[str, ...]) -> tuple[Fact | None, str]:
+    """The facts, all of which hold, and which worlds are compared; facts speak of datasets."""
+    section = document.section("membership", title="membership", remedy=_MEMBERSHIP)
+    section.only("facts", "neighbours")
+    neighbours = section.choice(
+        "neighbours", NEIGHBOURS, remedy=f"neighbours are {', '.join(NEIGHBOURS)}"
+    )
+    facts = [
+        _fact(entry, datasets) for entry in section.entries("facts", kind="fact", remedy=_FACT)
+    ]
+    if not facts:
+        return None, neighbours or NEIGHBOURS[0]
+    try:
+        resolve(All(*facts), datasets)
+    except ContradictoryFacts as problem:
+        raise section.wrong("facts", str(problem), "people must be able to be somewhere") from None
+    return All(*facts), neighbours or NEIGHBOURS[0]
+
+
+def _fact(entry: Section, datasets: tuple[str, ...]) -> Fact:
+    try:
+        fact = fact_from_dict(dict(entry.values))
+        resolve(fact, datasets)
+    except InvalidParameter as problem:
+        remedy = "names are those of datasets; " + _FACT
+        raise entry.wrong(None, str(problem), remedy) from None
+    return fact

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.catalog.accounts import read_accounts
-from quaestor.curator.catalog.credentials import refuse_credentials
-from quaestor.curator.catalog.lines import lines_of
-from quaestor.curator.catalog.membership import read_membership
+from quaestor.curator.catalog.accounts import read_accounts, read_membership
 from quaestor.curator.catalog.model import Catalog
-from quaestor.curator.catalog.sections import Page, Section
+from quaestor.curator.catalog.sections import Page, Section, lines_of
 from quaestor.curator.catalog.sources import check_environment
 from quaestor.curator.catalog.tables import read_tables
 from quaestor.errors import InvalidCatalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from quaestor.curator.catalog.sections import Place
 
 __all__ = ["CATALOG", "catalog_from_toml", "find_catalog", "read_catalog", "read_text"]
 
@@ -23,6 +25,17 @@ CATALOG = "quaestor.toml"
 _DEFAULT_LEDGER = "ledger.db"
 _LARGEST = 32 * 1024 * 1024
 _LEDGER = 'write  ledger = "ledger.db"  or  ledger = { environment = "LEDGER_DATABASE" }'
+_WORDS = frozenset({"password", "passwd", "pwd", "secret", "token", "api_key", "credentials"})
+_ADDRESS = re.compile(
+    r"://[^/\s]*@"  # postgresql://user:password@host
+    r"|^postgres(?:ql)?(?:\+\w+)?://"  # any address of a server may carry some one day
+    r"|\b(?:password|passwd|pwd|token|secret)\s*=",  # as in host=... password=...
+    re.IGNORECASE,
+)
+_NO_CREDENTIALS = (
+    "take it out, put the address into an environment variable, and write the variable's name:  "
+    'environment = "CLINIC_DATABASE"'
+)
 
 
 def find_catalog(start: Path | str = ".") -> Path:
@@ -101,7 +114,7 @@ def catalog_from_toml(text: str, *, file: str = CATALOG, folder: str = ".") -> C
 
 
 def _catalog(document: Section, folder: str) -> Catalog:
-    refuse_credentials(document)
+    _refuse_credentials(document)
     document.only("ledger", "tables", "membership", "accounts")
     tables = read_tables(document)
     datasets = tuple(dict.fromkeys(t.dataset for t in tables if t.dataset is not None))
@@ -152,3 +165,41 @@ def _ledger(document: Section) -> tuple[str, str | None]:
     if path is not None and "://" in path:
         raise document.wrong("ledger", "ledger must be a file here, not an address", _LEDGER)
     return path or _DEFAULT_LEDGER, None
+
+
+# Credentials belong into the environment: a catalog that holds some is refused
+
+
+def _refuse_credentials(document: Section) -> None:
+    """Raise for the first value or key that looks like a credential; it is not repeated."""
+    for place, value in _walk(document.values, ()):
+        key = place[-1]
+        named = isinstance(key, str) and key.lower() in _WORDS and not _is_name(place)
+        if named or (isinstance(value, str) and not _is_query(place) and _ADDRESS.search(value)):
+            holder = type(document)(
+                page=document.page, place=place[:-1], title="", values=document.values
+            )
+            raise holder.wrong(key, "credentials do not belong into this file", _NO_CREDENTIALS)
+
+
+def _walk(value: Any, place: Place) -> Iterator[tuple[Place, Any]]:
+    entries: Any = ()
+    if isinstance(value, dict):
+        entries = value.items()
+    elif isinstance(value, list):
+        entries = enumerate(value)
+    for key, entry in entries:
+        yield (*place, key), entry
+        yield from _walk(entry, (*place, key))
+
+
+def _is_name(place: Place) -> bool:
+    """Whether the key is a name that the owner chose: of a table, a column, an analyst."""
+    if len(place) == 2:
+        return place[0] in {"tables", "accounts"}
+    return len(place) == 4 and place[2] in {"columns", "quotas", "shares", "plan"}
+
+
+def _is_query(place: Place) -> bool:
+    """Whether the text is SQL, which may compare a column of that name; or a key of a column."""
+    return place[-1] == "sql" or (len(place) == 6 and place[2] == "columns")

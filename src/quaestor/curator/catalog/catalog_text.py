@@ -12,7 +12,8 @@ import os
 from typing import TYPE_CHECKING
 
 from quaestor.curator.catalog.catalog_file import CATALOG, catalog_from_toml, read_text
-from quaestor.curator.catalog.steps import plain
+from quaestor.curator.catalog.columns import plain
+from quaestor.curator.catalog.sources import engine_kind
 from quaestor.errors import InvalidCatalog
 
 if TYPE_CHECKING:
@@ -130,8 +131,7 @@ def table_to_toml(table: Table) -> str:
 
 
 def _source(source: Source) -> list[str]:
-    where = {"duckdb": "database", "postgres": "environment", "spark": "master"}[source.engine]
-    named = {where: source.connection, "file": source.files, "table": source.table}
+    named = engine_kind(source.engine).written(source)
     return [f"{key} = {_text(value)}" for key, value in named.items() if value is not None]
 
 

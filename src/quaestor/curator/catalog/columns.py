@@ -1,22 +1,36 @@
-"""The columns of a table in the catalog: their kinds, and what is publicly known of them."""
+"""The columns of a table in the catalog: their kinds, and what is publicly known of them.
+
+Numbers lie between bounds and are read as a whole number of steps, the granularity at which they
+are added up. Limits on that number keep sums of integers from overflowing, on every engine and
+whatever the data are.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import math
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from quaestor.curator.catalog.bounds import read_bounds
 from quaestor.curator.catalog.model import ColumnFacts
 from quaestor.curator.catalog.names import check_column_name, check_differ
 from quaestor.curator.catalog.sections import Section, shown
-from quaestor.curator.catalog.steps import LARGEST
 from quaestor.curator.language.expressions import Kind
 
 if TYPE_CHECKING:
-    from quaestor.curator.catalog.bounds import Bounds
     from quaestor.curator.language.expressions import Value
 
-__all__ = ["KINDS", "MOST_KEYS", "read_columns"]
+__all__ = [
+    "KINDS",
+    "MOST_KEYS",
+    "ColumnBounds",
+    "default_granularity",
+    "in_steps",
+    "plain",
+    "read_bounds",
+    "read_columns",
+]
 
 KINDS: tuple[str, ...] = get_args(Kind)
 MOST_KEYS = 100_000
@@ -29,6 +43,15 @@ _KEYS = {
     "boolean": "keys = [false, true]",
     "date": "keys = [2026-01-31, 2026-02-28]",
 }
+_NAMES = ("low", "high", "granularity")
+_BOTH = "write both, such as  low = 0, high = 120"
+MOST_STEPS = 2**24
+"""No value is further from zero than so many steps."""
+LARGEST = 1e15
+"""No bound is further from zero; whole numbers up to there are floats."""
+FINEST = 2.0**-40
+"""No step is smaller, so that no engine meets numbers that vanish."""
+_DEFAULT_STEPS = 2**20
 
 
 def read_columns(table: Section, *, title: str) -> tuple[ColumnFacts, ...]:
@@ -70,7 +93,7 @@ def _column(columns: Section, name: str) -> ColumnFacts:
     )
 
 
-def _keys(column: Section, kind: Kind, bounds: Bounds | None) -> tuple[Value, ...] | None:
+def _keys(column: Section, kind: Kind, bounds: ColumnBounds | None) -> tuple[Value, ...] | None:
     remedy = f"write  {_KEYS[kind]}  or leave keys out"
     missing = column.truth("missing", remedy="write  missing = true  for a group without a value")
     listed = column.values.get("keys")
@@ -129,3 +152,153 @@ def _date(given: Any) -> str | None:
         return dt.datetime.strptime(given, "%Y-%m-%d").date().isoformat()  # noqa: DTZ007
     except (TypeError, ValueError):
         return None
+
+
+# Bounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnBounds:
+    """Every value is moved between ``low`` and ``high``, and rounded to the granularity."""
+
+    low: float
+    high: float
+    granularity: float
+
+    def may_be(self, value: float) -> bool:
+        """Whether a value can be the same after it has been moved and rounded."""
+        return self.low <= value <= self.high and _is_whole(value, self.granularity)
+
+
+def read_bounds(column: Section, kind: Kind) -> ColumnBounds | None:
+    """The bounds of a column, in whole steps; None where it has none."""
+    if not any(name in column.values for name in _NAMES):
+        return None
+    if kind not in {"integer", "real"}:
+        name = next(name for name in _NAMES if name in column.values)
+        raise column.wrong(name, f"{name} says nothing of a column of kind {kind}", "take it away")
+    low, high = _bound(column, "low", kind), _bound(column, "high", kind)
+    if low is None or high is None:
+        lacking = [name for name in ("low", "high") if name not in column.values]
+        verb = "is" if len(lacking) == 1 else "are"
+        raise column.wrong(None, f"{' and '.join(lacking)} {verb} missing", _BOTH)
+    if not low < high:
+        problem = f"low ({plain(low)}) must be below high ({plain(high)})"
+        raise column.wrong("low", problem, "correct one of them")
+    granularity = _granularity(column, kind)
+    if granularity is None and kind == "real":
+        granularity = default_granularity(low, high)
+        low, high = outward(low, high, granularity)
+    elif granularity is None:
+        granularity = 1.0
+    _check_steps(column, low, high, granularity)
+    return ColumnBounds(low=low, high=high, granularity=granularity)
+
+
+def _bound(column: Section, name: str, kind: Kind) -> float | None:
+    valid = f"a {'whole ' if kind == 'integer' else ''}number from -1e15 to 1e15"
+    value = column.number(name, valid=valid, remedy=_BOTH)
+    if value is None:
+        return None
+    if not -LARGEST <= value <= LARGEST or (kind == "integer" and value != int(value)):
+        raise column.wrong(name, f"{name} must be {valid}, not {value!r}", _BOTH)
+    return value
+
+
+def _granularity(column: Section, kind: Kind) -> float | None:
+    least = 1.0 if kind == "integer" else FINEST
+    valid = (
+        "a whole number from 1 to 1e15"
+        if kind == "integer"
+        else f"a number from 2**-40 ({FINEST!r}) to 1e15"
+    )
+    remedy = "values are rounded to its multiples; write  granularity = 1  for whole numbers"
+    value = column.number("granularity", valid=valid, remedy=remedy)
+    if value is None:
+        return None
+    if not least <= value <= LARGEST or (kind == "integer" and value != int(value)):
+        raise column.wrong("granularity", f"granularity must be {valid}, not {value!r}", remedy)
+    return value
+
+
+def _check_steps(column: Section, low: float, high: float, granularity: float) -> None:
+    largest = max(abs(low), abs(high))
+    key = "granularity" if "granularity" in column.values else "high"
+    if in_steps(largest, granularity) > MOST_STEPS:
+        enough = coarse_enough(largest / MOST_STEPS)
+        problem = f"bounds of more than 2**24 steps of {plain(granularity)} could overflow in sums"
+        raise column.wrong(key, problem, f"write  {_facts(low, high, enough)}")
+    if not (_is_whole(low, granularity) and _is_whole(high, granularity)):
+        problem = (
+            f"low ({plain(low)}) and high ({plain(high)}) must be whole multiples of the "
+            f"granularity ({plain(granularity)})"
+        )
+        raise column.wrong(key, problem, f"write  {_facts(low, high, granularity)}")
+
+
+def _is_whole(number: float, granularity: float) -> bool:
+    return in_steps(number, granularity).denominator == 1
+
+
+def _facts(low: float, high: float, granularity: float) -> str:
+    below, above = outward(low, high, granularity)
+    return f"low = {plain(below)}, high = {plain(above)}, granularity = {plain(granularity)}"
+
+
+# Steps
+
+
+def plain(number: float) -> str:
+    """The number as one writes it in the file; ``float`` reads the same one back."""
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def in_steps(number: float, granularity: float) -> Fraction:
+    """How many steps a number is from zero, exactly.
+
+    Decimals count as they were written: 0.3 is three steps of 0.1. Steps that are powers of two,
+    which floats hold exactly, count as the floats that they are.
+    """
+    if math.frexp(granularity)[0] == 0.5:
+        return Fraction(number) / Fraction(granularity)
+    return Fraction(repr(number)) / Fraction(repr(granularity))
+
+
+def outward(low: float, high: float, granularity: float) -> tuple[float, float]:
+    """The nearest bounds around these in whole steps; inward only where they would be too large."""
+    step = Fraction(LARGEST) / in_steps(LARGEST, granularity)
+    most = math.floor(in_steps(LARGEST, granularity))
+    below = min(max(math.floor(in_steps(low, granularity)), -most), most - 1)
+    above = max(min(math.ceil(in_steps(high, granularity)), most), below + 1)
+    return float(below * step), float(above * step)
+
+
+def default_granularity(low: float, high: float) -> float:
+    """The granularity of a real column that states none.
+
+    The smallest power of two (not below :data:`FINEST`) with at most 2**20 steps between the
+    bounds, when these have moved outward to whole steps, and at most 2**24 from zero.
+
+    >>> default_granularity(0.0, 300.0)
+    0.00048828125
+    >>> default_granularity(1_000_000.0, 1_000_001.0)
+    0.0625
+    """
+    granularity = coarse_enough((high - low) / _DEFAULT_STEPS)
+    while True:
+        below, above = math.floor(low / granularity), math.ceil(high / granularity)
+        if above - below <= _DEFAULT_STEPS and max(-below, above) <= MOST_STEPS:
+            return granularity
+        granularity *= 2
+
+
+def coarse_enough(size: float) -> float:
+    """The smallest power of two that is not below ``size``, nor below the finest step.
+
+    >>> coarse_enough(3.0)
+    4.0
+    """
+    if size <= FINEST:
+        return FINEST
+    mantissa, exponent = math.frexp(size)
+    return math.ldexp(1.0, exponent - 1 if mantissa == 0.5 else exponent)

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, cast
 from quaestor.curator.catalog.columns import KINDS
 from quaestor.curator.catalog.model import ColumnFacts
 from quaestor.curator.catalog.names import is_column_name
-from quaestor.curator.catalog.sections import nearest
+from quaestor.curator.catalog.sections import Page, Section, nearest
+from quaestor.curator.catalog.sources import read_source
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from quaestor.curator.catalog.model import Table
+    from quaestor.curator.catalog.model import Source, Table
     from quaestor.curator.language.expressions import Kind, Value
 
-__all__ = ["Facts", "declared_columns", "missing_facts"]
+__all__ = ["TypedFacts", "declared_columns", "declared_source", "missing_facts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class TypedFacts:
     """Public facts by column, as somebody typed them."""
 
     bounds: Mapping[str, str]
@@ -31,8 +32,15 @@ class Facts:
     kinds: Mapping[str, str]
 
 
+def declared_source(name: str, keys: Mapping[str, str | None]) -> Source:
+    """Where a table is, by what the keys of ``[tables.NAME]`` would be, if they are given."""
+    given = {key: value for key, value in keys.items() if value is not None}
+    page = Page(file="dataset add", lines={})
+    return read_source(Section(page=page, place=(), title=name, values=given), name=name)
+
+
 def declared_columns(
-    schema: Sequence[tuple[str, Kind | None]], facts: Facts
+    schema: Sequence[tuple[str, Kind | None]], facts: TypedFacts
 ) -> tuple[tuple[ColumnFacts, ...], tuple[str, ...]]:
     """The columns that can be declared, with their facts, and the names of those left out."""
     names = [name for name, _ in schema]
@@ -54,7 +62,7 @@ def declared_columns(
     return columns, tuple(name for name, kind in kinds.items() if kind is None)
 
 
-def _kind(name: str, found: Kind | None, facts: Facts) -> Kind | None:
+def _kind(name: str, found: Kind | None, facts: TypedFacts) -> Kind | None:
     chosen = facts.kinds.get(name)
     if chosen is not None and chosen not in KINDS:
         raise InvalidParameter("kind", chosen, f"one of {', '.join(KINDS)}")
@@ -65,7 +73,7 @@ def _kind(name: str, found: Kind | None, facts: Facts) -> Kind | None:
     return cast("Kind | None", chosen) or found
 
 
-def _column(name: str, kind: Kind, facts: Facts) -> ColumnFacts:
+def _column(name: str, kind: Kind, facts: TypedFacts) -> ColumnFacts:
     low = high = granularity = None
     if name in facts.bounds:
         ends = facts.bounds[name].split(":")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from quaestor.errors import MissingAddress
 
@@ -46,12 +46,12 @@ class ColumnFacts:
 class Source:
     """Where a table lives: an engine, how to reach it, and the table or files there.
 
-    ``connection`` is a DuckDB file, the *name* of an environment variable that holds the address
-    of a PostgreSQL server, or a Spark master (``local[2]``, ``spark://...``, ``sc://...``). Files
-    are named as in the catalog: relative ones are in the catalog's folder.
+    What ``connection`` is depends on the engine: a DuckDB file, the *name* of an environment
+    variable that holds the address of a PostgreSQL server, a Spark master. Files are named as in
+    the catalog: relative ones are in the catalog's folder.
     """
 
-    engine: Literal["duckdb", "postgres", "spark"]
+    engine: str
     connection: str | None = None
     table: str | None = None
     files: str | None = None

@@ -24,84 +24,14 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OURS = "quaestor_"
 
 # Words of SQL that mean something else where a table's name is expected.
-RESERVED = frozenset(
-    (
-        "all",
-        "and",
-        "any",
-        "as",
-        "asc",
-        "between",
-        "by",
-        "case",
-        "cast",
-        "cross",
-        "current",
-        "date",
-        "default",
-        "delete",
-        "desc",
-        "distinct",
-        "drop",
-        "else",
-        "end",
-        "except",
-        "exists",
-        "false",
-        "fetch",
-        "filter",
-        "for",
-        "from",
-        "full",
-        "group",
-        "having",
-        "if",
-        "in",
-        "inner",
-        "insert",
-        "intersect",
-        "interval",
-        "into",
-        "is",
-        "join",
-        "lateral",
-        "left",
-        "like",
-        "limit",
-        "natural",
-        "not",
-        "null",
-        "offset",
-        "on",
-        "or",
-        "order",
-        "outer",
-        "over",
-        "partition",
-        "right",
-        "row",
-        "rows",
-        "select",
-        "set",
-        "some",
-        "table",
-        "then",
-        "time",
-        "timestamp",
-        "true",
-        "union",
-        "unique",
-        "unit",
-        "unnest",
-        "update",
-        "using",
-        "values",
-        "when",
-        "where",
-        "window",
-        "with",
-    )
-)
+_WORDS = """\
+all and any as asc between by case cast cross current date default delete desc distinct drop
+else end except exists false fetch filter for from full group having if in inner insert
+intersect interval into is join lateral left like limit natural not null offset on or order
+outer over partition right row rows select set some table then time timestamp true union unique
+unit unnest update using values when where window with
+"""
+RESERVED = frozenset(_WORDS.split())
 
 
 def check_table_name(tables: Section, name: str) -> None:

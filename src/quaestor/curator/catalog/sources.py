@@ -1,64 +1,199 @@
-"""Where a table lives, as the catalog says it."""
+"""Where a table lives, as the catalog says it: every engine has keys of its own.
+
+An engine is a folder. What the catalog knows of it is one line of :data:`ENGINES`; whatever depends
+on the engine is asked of its :class:`EngineKind`, which imports no driver before it has to.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, NoReturn
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from quaestor.curator.catalog.model import Source
 from quaestor.curator.catalog.sections import shown
+from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from quaestor.curator.catalog.model import Catalog, Source, Table
     from quaestor.curator.catalog.sections import Section
+    from quaestor.curator.language.expressions import Kind
+    from quaestor.errors import InvalidCatalog
 
-__all__ = ["ENGINES", "FILE_KINDS", "SOURCE_KEYS", "check_environment", "file_kind", "read_source"]
+__all__ = [
+    "ENGINES",
+    "EngineKind",
+    "SourceKey",
+    "check_environment",
+    "columns_of",
+    "engine_kind",
+    "place_in_words",
+    "read_source",
+    "refuse_together",
+    "source_keys",
+    "table_name",
+]
 
-ENGINES = ("duckdb", "postgres", "spark")
-SOURCE_KEYS = ("engine", "file", "database", "environment", "master", "table")
-FILE_KINDS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".tsv": "tsv",
-    ".tsv.gz": "tsv",
+ENGINES = {
+    "duckdb": "quaestor.curator.engines.duckdb",
+    "postgres": "quaestor.curator.engines.postgres",
+    "spark": "quaestor.curator.engines.spark",
 }
-_ONE_OF = (
-    'write  file = "visits.parquet"  or  database = "clinic.duckdb"  or  '
-    'environment = "CLINIC_DATABASE"  or  master = "local[2]"'
-)
+"""Every engine, and the module whose ``ENGINE`` is its :class:`EngineKind`.
+
+Where a table has keys of several engines, the last of them is meant: files are DuckDB's, unless
+another key says that Spark reads them.
+"""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TABLE = re.compile(r"[^.\"\s]+(?:\.[^.\"\s]+)?")
-_MASTER = re.compile(r"local(?:\[(?:\d+|\*)\])?|(?:spark|sc)://\S+|yarn|k8s://\S+")
 
 
-def file_kind(files: str) -> str | None:
-    """What the ending of a file's name says: parquet, csv, tsv; None for others."""
-    name = files.lower()
-    return next((kind for ending, kind in FILE_KINDS.items() if name.endswith(ending)), None)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceKey:
+    """A key of ``[tables.NAME]``, and the option of ``dataset add`` that is called the same."""
+
+    name: str
+    example: str
+    help: str
+    path: bool = False
+    """Whether it is a path, which is relative to the catalog."""
+
+
+class EngineKind(ABC):
+    """An engine: its keys in the catalog, its dialect, and how its tables are reached."""
+
+    name: ClassVar[str]
+    keys: ClassVar[tuple[SourceKey, ...]]
+    """Each of them says that a table is here."""
+    shared: ClassVar[tuple[SourceKey, ...]] = ()
+    """Keys of other engines that have a meaning here too."""
+    address: ClassVar[SourceKey]
+    """The key that becomes the source's ``connection``."""
+    dialect: ClassVar[Any]
+    """Its SQL: a :class:`quaestor.curator.scalars.dialect.Dialect`."""
+
+    @abstractmethod
+    def source(self, table: Section, name: str) -> Source:
+        """Where the section ``[tables.NAME]`` says that the table is; keys of others are absent."""
+
+    @abstractmethod
+    def columns(self, source: Source, folder: str | Path) -> list[tuple[str, Kind | None]]:
+        """The schema of a table; see :func:`columns_of`."""
+
+    @abstractmethod
+    def connection(self, catalog: Catalog, table: Table) -> Any:
+        """An open :class:`quaestor.curator.engines.engine.Connection` that reaches the table."""
+
+    def reach(self, source: Source) -> str | None:
+        """What two tables have in common if one connection reaches both."""
+        return source.connection
+
+    def place(self, source: Source) -> str:
+        """Where the table is, in words that are no secret."""
+        return source.files or f"{source.connection}, table {source.table}"
+
+    def identity(self, source: Source) -> tuple[str | None, ...]:
+        """Equal for two ways to write where the same rows are."""
+        if source.files is not None:
+            return None, source.table, os.path.normpath(source.files)
+        return source.connection, source.table, None
+
+    def written(self, source: Source) -> dict[str, str | None]:
+        """The keys that say in a catalog where the table is."""
+        return {
+            self.address.name: source.connection,
+            "file": source.files,
+            "table": source.table,
+        }
+
+    def misplaced(self, table: Section, implied: EngineKind) -> InvalidCatalog:
+        """The error about a table that says ``engine``, and keys by which it is elsewhere."""
+        del implied
+        return table.wrong("engine", f"the engine {self.name} needs {self.needed}", _one_of())
+
+    @property
+    def needed(self) -> str:
+        """What a table here needs, in words."""
+        return " or ".join(key.name for key in self.keys)
+
+
+def engine_kind(name: str) -> EngineKind:
+    """The engine of that name."""
+    if name not in ENGINES:
+        raise InvalidParameter("engine", name, f"one of {', '.join(ENGINES)}")
+    kind: EngineKind = import_module(ENGINES[name]).ENGINE
+    return kind
+
+
+def source_keys() -> dict[str, SourceKey]:
+    """The keys of all engines by name, each once."""
+    return {key.name: key for name in ENGINES for key in engine_kind(name).keys}
+
+
+def columns_of(source: Source, folder: str | Path) -> list[tuple[str, Kind | None]]:
+    """Every column of a table, with its kind, or None where the curator cannot read it.
+
+    A schema is public. What is in a column is not, so that nothing is guessed from it: of a CSV
+    file only the first line is read, and its columns are text until the catalog says otherwise.
+
+    Raises:
+        UnreadableTable: there is no such table, or its schema cannot be read.
+        MissingAddress: the environment does not say where the server is.
+        MissingExtra: the engine is not installed.
+    """
+    return engine_kind(source.engine).columns(source, folder)
+
+
+def place_in_words(source: Source) -> str:
+    """Where the table is, in words; of a server only the variable that holds its address."""
+    return engine_kind(source.engine).place(source)
 
 
 def read_source(table: Section, *, name: str) -> Source:
     """Where the table is; the engine may be left out, for the place says it."""
     implied = _implied(table)
-    engine = table.choice("engine", ENGINES, remedy=f"engines are {', '.join(ENGINES)}")
-    if engine is not None and engine != implied:
-        _refuse_engine(table, engine)
-    if implied == "postgres":
-        _refuse(table, implied, "file", "database", "master")
-        variable = check_environment(table)
-        return Source(engine="postgres", connection=variable, table=_table(table) or name)
-    if implied == "spark":
-        return _spark(table, name)
-    _refuse(table, implied, "environment", "master")
-    database = table.text("database", remedy='write  database = "clinic.duckdb"')
-    files = _files(table, remote=False)
-    if database is not None:
-        _refuse(table, "a database", "file")
-        _refuse_remote(table, "database", database)
-        return Source(engine="duckdb", connection=database, table=_table(table) or name)
-    _refuse(table, "a file", "table")
-    return Source(engine="duckdb", files=files)
+    engine = table.choice("engine", tuple(ENGINES), remedy=f"engines are {', '.join(ENGINES)}")
+    if engine is not None and engine != implied.name:
+        raise engine_kind(engine).misplaced(table, implied)
+    own = {key.name for key in (*implied.keys, *implied.shared)}
+    refuse_together(table, implied.name, *(key for key in source_keys() if key not in own))
+    return implied.source(table, name)
+
+
+def _implied(table: Section) -> EngineKind:
+    for name in reversed(ENGINES):
+        kind = engine_kind(name)
+        if any(key.name in table.values for key in kind.keys):
+            return kind
+    raise table.wrong(None, "it is not said where the table is", _one_of())
+
+
+def _one_of() -> str:
+    ways = (f'{key.name} = "{key.example}"' for key in source_keys().values())
+    return f"write  {'  or  '.join(ways)}"
+
+
+# For the engines' own reading of a section
+
+
+def refuse_together(table: Section, what: str, *keys: str) -> None:
+    """Refuse a section with a key that means nothing beside another."""
+    for key in keys:
+        if key in table.values:
+            raise table.wrong(key, f"{key} does not go together with {what}", "take one away")
+
+
+def table_name(table: Section) -> str | None:
+    """The table's name where it lives, with its schema if it has one."""
+    remedy = 'write  table = "visits"  or, in another schema,  table = "clinic.visits"'
+    value = table.text("table", remedy=remedy)
+    if value is not None and not _TABLE.fullmatch(value):
+        raise table.wrong("table", f"{shown(value)} is not the name of a table", remedy)
+    return value
 
 
 def check_environment(section: Section) -> str:
@@ -69,67 +204,3 @@ def check_environment(section: Section) -> str:
         problem = "environment must be the name of an environment variable"
         raise section.wrong("environment", problem, remedy)
     return value
-
-
-def _implied(table: Section) -> str:
-    for key, engine in (("master", "spark"), ("environment", "postgres")):
-        if key in table.values:
-            return engine
-    if "file" in table.values or "database" in table.values:
-        return "duckdb"
-    raise table.wrong(None, "it is not said where the table is", _ONE_OF)
-
-
-def _refuse_engine(table: Section, engine: str) -> NoReturn:
-    needed = {"duckdb": "file or database", "postgres": "environment", "spark": "master"}[engine]
-    if engine == "duckdb":
-        other = next(key for key in ("master", "environment") if key in table.values)
-        raise table.wrong(other, f"{other} is not for the engine duckdb", f"write {needed} instead")
-    raise table.wrong("engine", f"the engine {engine} needs {needed}", _ONE_OF)
-
-
-def _refuse(table: Section, what: str, *keys: str) -> None:
-    for key in keys:
-        if key in table.values:
-            raise table.wrong(key, f"{key} does not go together with {what}", "take one away")
-
-
-def _spark(table: Section, name: str) -> Source:
-    _refuse(table, "spark", "database", "environment")
-    remedy = 'write  master = "local[2]",  "spark://host:7077"  or  "sc://host"'
-    master = table.text("master", remedy=remedy)
-    if master is None or not _MASTER.fullmatch(master):
-        problem = f"master must be where Spark is, not {shown(master)}"
-        raise table.wrong("master", problem, remedy)
-    files = _files(table, remote=True)
-    if files is not None:
-        _refuse(table, "a file", "table")
-        return Source(engine="spark", connection=master, files=files)
-    return Source(engine="spark", connection=master, table=_table(table) or name)
-
-
-def _table(table: Section) -> str | None:
-    remedy = 'write  table = "visits"  or, in another schema,  table = "clinic.visits"'
-    value = table.text("table", remedy=remedy)
-    if value is not None and not _TABLE.fullmatch(value):
-        raise table.wrong("table", f"{shown(value)} is not the name of a table", remedy)
-    return value
-
-
-def _files(table: Section, *, remote: bool) -> str | None:
-    remedy = 'write  file = "visits.parquet",  "visits/*.parquet",  "visits.csv"'
-    value = table.text("file", remedy=remedy)
-    if value is None:
-        return None
-    if not remote:
-        _refuse_remote(table, "file", value)
-    if file_kind(value) is None:
-        problem = f"{shown(value)} is no kind of file that can be read"
-        raise table.wrong("file", problem, f"files end with {', '.join(FILE_KINDS)}")
-    return value
-
-
-def _refuse_remote(table: Section, key: str, value: str) -> None:
-    if "://" in value:
-        problem = f"{key} must be on this machine for DuckDB"
-        raise table.wrong(key, problem, "copy or mount it here, or read it with Spark (master)")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from quaestor.curator.catalog.columns import read_columns
-from quaestor.curator.catalog.model import ColumnFacts, Source, Table
+from quaestor.curator.catalog.model import Table
 from quaestor.curator.catalog.names import check_differ, check_table_name
 from quaestor.curator.catalog.sections import nearest
-from quaestor.curator.catalog.sources import SOURCE_KEYS, read_source
+from quaestor.curator.catalog.sources import engine_kind, read_source, source_keys
 from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import ColumnFacts
     from quaestor.curator.catalog.sections import Section
 
 __all__ = ["MOST_GROUPS", "MOST_ROWS", "read_tables"]
@@ -42,7 +42,7 @@ def read_tables(document: Section) -> tuple[Table, ...]:
 
 
 def _table(section: Section, name: str) -> Table:
-    section.only(*SOURCE_KEYS, *_PRIVATE, "public", "columns")
+    section.only("engine", *source_keys(), "table", *_PRIVATE, "public", "columns")
     public = section.truth("public", remedy="write  public = true  if its rows are about nobody")
     source = read_source(section, name=name)
     if public:
@@ -97,7 +97,7 @@ def _contribution(section: Section) -> Contribution:
 
 
 def _check_together(section: Section, table: Table, other: Table) -> None:
-    if _normal(table.source) == _normal(other.source) and table.dataset != other.dataset:
+    if _identity(table) == _identity(other) and table.dataset != other.dataset:
         problem = f"the rows of table {other.name!r} are declared again, for other accounts to pay"
         remedy = (
             f'write  dataset = "{other.dataset}"  here too'
@@ -121,10 +121,5 @@ def _unit_kind(table: Table) -> str:
     return next(column.kind for column in table.columns if column.name == table.unit)
 
 
-def _normal(source: Source) -> tuple[str | None, ...]:
-    """The source, so that two ways to write the same path are equal."""
-    files = None if source.files is None else os.path.normpath(source.files)
-    connection = source.connection
-    if source.engine == "duckdb" and connection is not None:
-        connection = os.path.normpath(connection)
-    return connection if files is None else None, source.table, files
+def _identity(table: Table) -> tuple[str | None, ...]:
+    return engine_kind(table.source.engine).identity(table.source)

@@ -1,4 +1,7 @@
-"""The engine: prepares measurements on one connection, and tells nobody what the database said."""
+"""The engine of a question's tables: it prepares measurements on one connection.
+
+It tells nobody what the database said.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,23 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from quaestor.curator.catalog.sources import engine_kind
 from quaestor.curator.kernel.figures import prepare
 from quaestor.curator.language.expressions import Column
-from quaestor.errors import EngineFailed, InvalidParameter, QuaestorError
+from quaestor.curator.language.query import Filtered, Join, Projected, Scan, Union
+from quaestor.errors import EngineFailed, InvalidParameter, QuaestorError, SourceUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.kernel.figures import Exact, Prepared
     from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.kernel.relations import Base
-    from quaestor.curator.scalars.dialects import Dialect
+    from quaestor.curator.language.query import Relation
+    from quaestor.curator.scalars.dialect import Dialect
 
-__all__ = ["Connection", "Engine"]
+__all__ = ["Connection", "Engine", "engine_for", "place_of", "tables_of"]
 
 _PREPARED_KEPT = 256
 _ANYTHING = "SELECT 1"
@@ -34,7 +40,7 @@ class Connection(Protocol):
     dialect: Dialect
 
     def base(self, table: Table) -> Base:
-        """A table of the catalog, where it lives."""
+        """A table of the catalog, where it lives; types have names that the kernel reads."""
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
@@ -132,6 +138,53 @@ class Engine:
                 "expression", "one that is nested too deeply", "simpler: nest less"
             ) from None
         return prepared
+
+
+def engine_for(catalog: Catalog, tables: Iterable[str]) -> Engine:
+    """An engine on which all these tables are; nothing of them is read yet.
+
+    Raises:
+        SourceUnavailable: the server does not answer, or the tables live in different places.
+    """
+    found = [_declared(catalog, name) for name in dict.fromkeys(tables)]
+    if not found:
+        raise InvalidParameter("tables", [], "at least one table")
+    first = found[0]
+    for table in found[1:]:
+        if place_of(table) != place_of(first):
+            raise SourceUnavailable(
+                table.name,
+                f"it does not live where {first.name} does: tables that are joined must be in "
+                "one engine; copy the public one there",
+            )
+    connection = engine_kind(first.source.engine).connection(catalog, first)
+    return Engine(catalog=catalog, connection=connection)
+
+
+def tables_of(relation: Relation) -> Iterator[str]:
+    """The tables that a relation reads."""
+    if isinstance(relation, Scan):
+        yield relation.table
+    elif isinstance(relation, Filtered | Projected):
+        yield from tables_of(relation.rows)
+    elif isinstance(relation, Join):
+        yield from tables_of(relation.left)
+        yield from tables_of(relation.right)
+    elif isinstance(relation, Union):
+        for part in relation.parts:
+            yield from tables_of(part)
+
+
+def _declared(catalog: Catalog, name: str) -> Table:
+    table = catalog.table(name)
+    if table is None:
+        raise InvalidParameter("table", name, "one that the catalog declares")
+    return table
+
+
+def place_of(table: Table) -> tuple[str, str | None]:
+    """What two tables have in common if one engine answers about both."""
+    return table.source.engine, engine_kind(table.source.engine).reach(table.source)
 
 
 def _names(part: Any) -> Iterator[str]:

@@ -1,22 +1,71 @@
-"""Files as tables: which format, which paths, and the header of a CSV file."""
+"""Files as tables: the catalog's key, which format, which paths, and the header of a CSV file."""
 
 from __future__ import annotations
 
 import csv
 import glob
 import gzip
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from quaestor.curator.catalog.sections import shown
+from quaestor.curator.catalog.sources import SourceKey
 from quaestor.errors import SourceUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.catalog.sections import Section
 
-__all__ = ["found", "header", "in_folders", "kind_of", "literal", "pattern_of", "unpacked"]
+__all__ = [
+    "FILE",
+    "between",
+    "file_kind",
+    "files_key",
+    "first_line",
+    "found",
+    "header",
+    "kind_of",
+    "pattern_of",
+    "refuse_remote",
+]
+
+FILE = SourceKey(name="file", example="visits.parquet", help="Parquet or CSV files.", path=True)
+_FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "tsv",
+    ".tsv.gz": "tsv",
+}
+_LONGEST_LINE = 1_000_000
+
+
+def file_kind(files: str) -> str | None:
+    """What the ending of a file's name says: parquet, csv, tsv; None for others."""
+    name = files.lower()
+    return next((kind for ending, kind in _FORMATS.items() if name.endswith(ending)), None)
+
+
+def files_key(table: Section, *, remote: bool) -> str | None:
+    """The files that a section of the catalog names."""
+    remedy = 'write  file = "visits.parquet",  "visits/*.parquet",  "visits.csv"'
+    value = table.text("file", remedy=remedy)
+    if value is None:
+        return None
+    if not remote:
+        refuse_remote(table, "file", value)
+    if file_kind(value) is None:
+        problem = f"{shown(value)} is no kind of file that can be read"
+        raise table.wrong("file", problem, f"files end with {', '.join(_FORMATS)}")
+    return value
+
+
+def refuse_remote(table: Section, key: str, value: str) -> None:
+    """Refuse an address where a path is needed."""
+    if "://" in value:
+        problem = f"{key} must be on this machine for DuckDB"
+        raise table.wrong(key, problem, "copy or mount it here, or read it with Spark (master)")
 
 
 def pattern_of(catalog: Catalog, table: Table) -> str:
@@ -31,12 +80,10 @@ def pattern_of(catalog: Catalog, table: Table) -> str:
 
 def kind_of(table: Table) -> Literal["parquet", "csv"]:
     """The format, by the end of the name."""
-    name = (table.source.files or "").lower()
-    if name.endswith((".parquet", ".pq")):
-        return "parquet"
-    if name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
-        return "csv"
-    raise SourceUnavailable(table.name, "its files must end in .parquet, .csv, .csv.gz or .tsv")
+    kind = file_kind(table.source.files or "")
+    if kind is None:
+        raise SourceUnavailable(table.name, "its files must end in .parquet, .csv, .csv.gz or .tsv")
+    return "parquet" if kind == "parquet" else "csv"
 
 
 def found(table: Table, pattern: str) -> list[str]:
@@ -49,43 +96,25 @@ def found(table: Table, pattern: str) -> list[str]:
 
 def header(table: Table, path: str) -> tuple[list[str], str]:
     """The names of a CSV file's columns, and what stands between them."""
+    mark = between(table.source.files or "")
+    names = first_line(path, mark)
+    if not names:
+        raise SourceUnavailable(table.name, "the first line of its first file names no columns")
+    return names, mark
+
+
+def first_line(path: str, mark: str) -> list[str] | None:
+    """What stands in the first line of a CSV file; None where it cannot be read."""
     try:
-        opened = gzip.open if path.endswith(".gz") else open
+        opened = gzip.open if path.lower().endswith(".gz") else open
         with opened(path, "rb") as file:
             # Only this line is decoded: what rows hold must not decide whether it can be read.
-            first = file.readline(1_000_000).decode("utf-8-sig")
-        line = next(csv.reader([first], delimiter=between(table)), [])
-    except (OSError, UnicodeError, csv.Error):
-        line = []
-    if not line:
-        raise SourceUnavailable(table.name, "the first line of its first file names no columns")
-    return line, between(table)
+            first = file.readline(_LONGEST_LINE).decode("utf-8-sig")
+        return next(csv.reader([first.rstrip("\r\n")], delimiter=mark), [])
+    except (OSError, EOFError, UnicodeError, csv.Error):
+        return None
 
 
-def between(table: Table) -> str:
+def between(files: str) -> str:
     """Commas, or tabulators in .tsv files."""
-    return "\t" if ".tsv" in (table.source.files or "").lower() else ","
-
-
-def literal(path: str) -> str:
-    """A path as a text of DuckDB's that means this one file, though it holds ``*`` or ``?``."""
-    return "'" + re.sub(r"[*?\[]", r"[\g<0>]", path).replace("'", "''") + "'"
-
-
-def in_folders(table: Table, path: str, held: Iterable[str]) -> list[str]:
-    """Declared columns that stand in the folders' names, as in ``year=2024``, and not in a file."""
-    parts = {part.partition("=")[0] for part in path.split("/")[:-1] if "=" in part}
-    files = {name.lower() for name in held}
-    return [
-        column.name
-        for column in table.columns
-        if column.name in parts and column.name.lower() not in files
-    ]
-
-
-def unpacked(value: str) -> str:
-    """What DuckDB makes of a value in a folder's name: a text, or NULL.
-
-    Guessing a type would make it depend on single folders, which may be one person's.
-    """
-    return f"NULLIF(TRY(url_decode({value})), '__HIVE_DEFAULT_PARTITION__')"
+    return "\t" if file_kind(files) == "tsv" else ","

@@ -4,7 +4,7 @@
 ``measures``     what is added up, and how far one unit can move it in one cell
 ``draws``        a measure with its noise: what it costs and how it is drawn
 ``measurement``  a whole question: rows, cells, draws; what is charged and what is drawn
-``reading``      a column of a base table as a value of its kind: total, text by bytes
+``columns``      a column of a base table as a value of its kind: total, text by bytes
 ``relations``    scans, caps of rows a unit, joins on the unit, joins with public tables, unions
 ``statement``    the outermost statements: one row a unit and cell, every contribution clamped
 ``figures``      from the engine's rows to corrected whole numbers, to noise

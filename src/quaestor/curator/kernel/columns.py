@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from quaestor.curator.scalars.functions import cast
+from quaestor.curator.scalars.casts import cast
 from quaestor.curator.scalars.scalar import (
     GREATEST_WHOLE,
     SQL,
@@ -75,11 +75,6 @@ class _Stored:
                 return storage
         return None
 
-    @property
-    def postgres(self) -> bool:
-        """Whether floats raise errors where they overflow or underflow."""
-        return self.sql.dialect.name == "postgres"
-
     def text(self) -> str:
         """The value as a text that is compared by its bytes."""
         dialect = self.sql.dialect
@@ -108,7 +103,7 @@ class _Stored:
             return sql.clip(number, first, last, bare=False)
         if self.storage == "boolean":
             value = f"CAST({value} AS INT)"
-        if self.storage == "decimal" and self.postgres:
+        if self.storage == "decimal" and sql.dialect.strict:
             # Before it becomes a float: PostgreSQL's decimals can be larger than any, and smaller.
             value = f"CAST({value} AS numeric)"
             value = (
@@ -121,7 +116,7 @@ class _Stored:
         if self.storage == "float":
             number = value if self.type.lower().startswith("double") else number
             tests = f"WHEN {number} < {first} THEN {first} WHEN {number} <= {last} THEN {number}"
-            if self.postgres:  # a number next to zero would underflow when it is divided
+            if sql.dialect.strict:  # a number next to zero would underflow when it is divided
                 tests = f"WHEN abs({number}) < {sql.real(small)} THEN {sql.real(0.0)} {tests}"
             # NaN before what is above: to engines it is larger than every number.
             tests += f" WHEN {sql.dialect.nan.format(number)} THEN {sql.nothing('real')}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quaestor.accounting import releases
-from quaestor.curator.kernel.measures import Chosen, Joint, Measure, Units
+from quaestor.curator.kernel.measures import Chosen, JointTotals, Measure, Units
 from quaestor.errors import InvalidParameter
 from quaestor.mechanisms import (
     CountedQuantile,
@@ -24,7 +24,7 @@ from quaestor.mechanisms import (
     PartitionSelection,
     TopK,
 )
-from quaestor.mechanisms.losses import geometric_loss
+from quaestor.mechanisms.kinds.geometric import geometric_loss
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +106,7 @@ class NoisyMeasure(Draw):
         for name, value in (("spread", self.spread), ("grain", self.grain)):
             if type(value) is not int or value < 1:
                 raise InvalidParameter(name, value, "a positive whole number")
-        parts = len(self.measure.totals) if isinstance(self.measure, Joint) else 1
+        parts = len(self.measure.totals) if isinstance(self.measure, JointTotals) else 1
         if parts > 1 and self.grain > 1:
             raise InvalidParameter("grain", self.grain, "1 for totals with a joint bound")
         if parts > 1 and getattr(self.mechanism, "coordinates", parts) != parts:
@@ -125,7 +125,7 @@ class NoisyMeasure(Draw):
         """
         if isinstance(self.mechanism, DiscreteGaussian):
             return self.mechanism.loss
-        if isinstance(self.measure, Joint) and len(self.measure.totals) > 1:
+        if isinstance(self.measure, JointTotals) and len(self.measure.totals) > 1:
             each = Fraction(self.mechanism.sensitivity) / Fraction(self.mechanism.scale)
             return releases.PureDP(epsilon=above(each))
         return geometric_loss(self.mechanism)
@@ -233,7 +233,7 @@ class NoisyTop(Draw):
 
     def __post_init__(self) -> None:
         """Check that the scores move by no more than they are chosen for."""
-        if type(self.mechanism) is not TopK or isinstance(self.measure, Joint):
+        if type(self.mechanism) is not TopK or isinstance(self.measure, JointTotals):
             raise InvalidParameter("choice", self.measure, "of groups by one measure")
         _check("sensitivity", self.mechanism.sensitivity, self.measure.sensitivity)
         if self.mechanism.monotonic and not self.measure.grows:

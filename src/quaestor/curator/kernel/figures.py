@@ -15,7 +15,7 @@ import numpy as np
 
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.measurement import value_of
-from quaestor.curator.kernel.measures import Distinct, Histogram, Joint, Rows, Units
+from quaestor.curator.kernel.measures import Distinct, JointTotals, RowCount, Units, ValueCounts
 from quaestor.curator.kernel.relations import Relations
 from quaestor.curator.kernel.statement import statements_of
 from quaestor.errors import InvalidParameter
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.measurement import Cells, Measurement
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.kernel.relations import Database
-    from quaestor.curator.kernel.statement import Statement
+    from quaestor.curator.kernel.statement import CellStatement
     from quaestor.curator.language.expressions import Value
 
 __all__ = ["Exact", "Prepared", "Released", "drawn", "gathered", "prepare"]
@@ -77,7 +77,7 @@ class Prepared:
     """A measurement ready to run: its statements are written, and no private row was read."""
 
     measurement: Measurement
-    statements: tuple[Statement, ...]
+    statements: tuple[CellStatement, ...]
     database: Database = field(repr=False)
 
     def exact(self) -> Exact:
@@ -111,7 +111,7 @@ def prepare(
     return Prepared(measurement, tuple(made), database)
 
 
-def gathered(asked: Cells, answers: list[tuple[Statement, list[tuple[Any, ...]]]]) -> Exact:
+def gathered(asked: Cells, answers: list[tuple[CellStatement, list[tuple[Any, ...]]]]) -> Exact:
     """The exact figures of all cells, zero where the engine has no row."""
     keys = asked.keys
     numbered = any(key.codes is not None for key in keys)
@@ -138,7 +138,7 @@ def gathered(asked: Cells, answers: list[tuple[Statement, list[tuple[Any, ...]]]
             for place, row in there.items():
                 exact.units[place] = _figure(row[0], 0, _FARTHEST, exact)
             _plain(statement, there, len(cells), exact)
-        elif isinstance(statement.measures[0], Histogram):
+        elif isinstance(statement.measures[0], ValueCounts):
             exact.values[statement.measures[0]] = _counts(held, len(cells), exact)
         else:
             column = [0] * len(cells)
@@ -148,29 +148,29 @@ def gathered(asked: Cells, answers: list[tuple[Statement, list[tuple[Any, ...]]]
     return exact
 
 
-def _width(statement: Statement) -> int:
+def _width(statement: CellStatement) -> int:
     measure = statement.measures[0] if statement.measures else None
-    if isinstance(measure, Histogram):
+    if isinstance(measure, ValueCounts):
         return 2
     if isinstance(measure, Distinct):
         return 1
-    return 1 + sum(len(m.totals) if isinstance(m, Joint) else 1 for m in statement.measures)
+    return 1 + sum(len(m.totals) if isinstance(m, JointTotals) else 1 for m in statement.measures)
 
 
 def _plain(
-    statement: Statement, there: dict[int, tuple[Any, ...]], size: int, exact: Exact
+    statement: CellStatement, there: dict[int, tuple[Any, ...]], size: int, exact: Exact
 ) -> None:
     at = 1
     for measure in statement.measures:
         columns = []
-        low = 0 if isinstance(measure, Units | Rows) else -_FARTHEST
-        for _ in measure.totals if isinstance(measure, Joint) else (measure,):
+        low = 0 if isinstance(measure, Units | RowCount) else -_FARTHEST
+        for _ in measure.totals if isinstance(measure, JointTotals) else (measure,):
             column = [0] * size
             for place, row in there.items():
                 column[place] = _figure(row[at], low, _FARTHEST, exact)
             columns.append(column)
             at += 1
-        exact.values[measure] = columns if isinstance(measure, Joint) else columns[0]
+        exact.values[measure] = columns if isinstance(measure, JointTotals) else columns[0]
 
 
 def _counts(
@@ -250,7 +250,7 @@ def _figures(
         histograms = exact.values[draw.measure.histogram]
         return draw.draw([histograms[place] for place in places])
     held = exact.values[draw.measure]
-    if isinstance(draw.measure, Joint):
+    if isinstance(draw.measure, JointTotals):
         flat = [column[place] for column in held for place in places]
         return draw.draw(flat).reshape(len(held), len(places))
     return draw.draw([held[place] for place in places])

@@ -16,7 +16,16 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression
 
-__all__ = ["Chosen", "Distinct", "Histogram", "Joint", "Measure", "Rows", "Total", "Units"]
+__all__ = [
+    "Chosen",
+    "Distinct",
+    "JointTotals",
+    "Measure",
+    "RowCount",
+    "Total",
+    "Units",
+    "ValueCounts",
+]
 
 _MOST_STEPS: Final = 2**26
 _MOST: Final = 2**50
@@ -54,7 +63,7 @@ class Units(Measure):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows(Measure):
+class RowCount(Measure):
     """How many rows, at most ``rows`` of each unit; of those where ``operand`` is not NULL."""
 
     rows: int
@@ -121,7 +130,7 @@ class Total(_Stepped):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joint(Measure):
+class JointTotals(Measure):
     """Several totals, one after another, whose magnitudes together are bounded by ``bound``.
 
     A unit's contributions to them are cut one after another to what the bound has left, so that
@@ -166,7 +175,7 @@ class Distinct(Measure):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Histogram(_Stepped):
+class ValueCounts(_Stepped):
     """For quantiles: how many rows have each value, in steps, at most ``rows`` rows a unit.
 
     Values are moved into ``[low, high]`` (in steps) and rounded as for :class:`Total`. The engine
@@ -183,10 +192,15 @@ class Histogram(_Stepped):
 class Chosen(Measure):
     """One quantile of a histogram: what is drawn, where two quantiles share the histogram."""
 
-    histogram: Histogram
+    histogram: ValueCounts
     probability: float
 
     @property
     def sensitivity(self) -> int:
         """How far one unit can move a rank."""
         return self.histogram.sensitivity
+
+
+Rows = RowCount
+Histogram = ValueCounts
+Joint = JointTotals

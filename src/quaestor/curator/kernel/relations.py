@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from quaestor.curator.kernel.columns import Mismatch, read, read_unit
 from quaestor.curator.language import query as q
 from quaestor.curator.scalars.scalar import SQL, Scalar, common
-from quaestor.curator.scalars.writer import Writer
+from quaestor.curator.scalars.writer import ScalarWriter
 from quaestor.errors import InvalidParameter, RefusedQuery, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.catalog.model import Table
 
-__all__ = ["MOST_ROWS", "Base", "Database", "Relations", "Rows", "md5_of"]
+__all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "Relations", "md5_of"]
 
 MOST_ROWS: Final = 250_000
 """How many rows joins may make of one unit, or of one of its rows."""
@@ -56,7 +56,7 @@ class Database(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class EngineRows:
     """Rows on the engine: a SELECT of ``u`` (if they are private) and the columns."""
 
     sql: str
@@ -102,7 +102,7 @@ class Relations:
         """The engine's dialect."""
         return SQL(self.database.dialect)
 
-    def rows(self, relation: q.Relation) -> Rows:
+    def rows(self, relation: q.Relation) -> EngineRows:
         """The relation on the engine; every kind of relation is listed here, by exact type."""
         way = _RELATIONS.get(type(relation))
         if way is None:
@@ -128,7 +128,7 @@ class Relations:
             raise InvalidParameter("table", name, "one that the catalog declares")
         return table
 
-    def _scan(self, relation: q.Scan) -> Rows:
+    def _scan(self, relation: q.Scan) -> EngineRows:
         table = self._declared(relation.table)
         base = self.database.base(table)
         cap = self._cap(table)
@@ -155,7 +155,7 @@ class Relations:
                 raise SourceUnavailable(table.name, str(problem)) from None
         if table.private and unit is None:
             raise InvalidParameter("unit", table.unit, "a declared column of the table")
-        found = Rows(
+        found = EngineRows(
             sql=_select(_listed(columns), f"{base.sql} AS t", unit),
             columns=_named(columns),
             unit=None if unit is None else replace(unit, sql="u", size=1),
@@ -170,7 +170,7 @@ class Relations:
         most = table.contribution or q.Contribution(rows=1, groups=1)
         return table.total_rows or most.rows * most.groups
 
-    def _few(self, rows: Rows, cap: int) -> Rows:
+    def _few(self, rows: EngineRows, cap: int) -> EngineRows:
         """At most so many rows of each unit, by an order of what they hold."""
         values = [x.sql for x in rows.columns.values()]
         order = ", ".join([md5_of(self.sql, ["u", *values]), *values])
@@ -181,21 +181,21 @@ class Relations:
         kept = f"SELECT {', '.join(rows.names)} FROM ({ranked}) p WHERE place <= {int(cap)}"  # noqa: S608
         return replace(rows, sql=kept, most=int(cap))
 
-    def _filtered(self, relation: q.Filtered) -> Rows:
+    def _filtered(self, relation: q.Filtered) -> EngineRows:
         below = self.rows(relation.rows)
-        condition = Writer(below.columns, self.sql).condition(relation.condition)
+        condition = ScalarWriter(below.columns, self.sql).condition(relation.condition)
         return replace(below, sql=f"SELECT * FROM ({below.sql}) t WHERE {condition.sql}")  # noqa: S608
 
-    def _projected(self, relation: q.Projected) -> Rows:
+    def _projected(self, relation: q.Projected) -> EngineRows:
         below = self.rows(relation.rows)
-        writer = Writer(below.columns, self.sql)
+        writer = ScalarWriter(below.columns, self.sql)
         columns = {name: writer.scalar(expression) for name, expression in relation.columns}
         if len(columns) < len(relation.columns):
             raise InvalidParameter("columns", len(relation.columns), "of different names")
         sql = _select(_listed(columns), f"({below.sql}) t", below.unit and _unit("u", below.unit))
         return replace(below, sql=sql, columns=_named(columns))
 
-    def _join(self, relation: q.Join) -> Rows:
+    def _join(self, relation: q.Join) -> EngineRows:
         left, right = self.rows(relation.left), self.rows(relation.right)
         if left.unit is None and right.unit is not None:
             raise InvalidParameter("join", "a public with a private table", "the private one first")
@@ -221,15 +221,15 @@ class Relations:
                 remedy="join fewer tables, or declare a smaller total_rows for them",
             )
         for a, b in relation.on:
-            x = Writer(left.columns, self.sql).scalar(a)
-            y = Writer(right.columns, self.sql).scalar(b)
+            x = ScalarWriter(left.columns, self.sql).scalar(a)
+            y = ScalarWriter(right.columns, self.sql).scalar(b)
             if not (agree and x.unit and y.unit):  # the units agree already
                 agree.append(self._same(_unit(f"l.{x.sql}", x), _unit(f"r.{y.sql}", y)))
         listed = [f"l.{x.sql}" for x in left.columns.values()]
         listed += [f"r.{x.sql}" for x in right.columns.values()]
         word = "LEFT JOIN" if relation.how == "left" else "JOIN"
         source = f"({left.sql}) l {word} ({right.sql}) r ON {' AND '.join(agree)}"
-        return Rows(
+        return EngineRows(
             sql=_select(
                 [f"{name} AS c{place}" for place, name in enumerate(listed)],
                 source,
@@ -251,9 +251,9 @@ class Relations:
             return f"{x.sql} = {y.sql}"
         return " = ".join(f"CAST({each.sql} AS {self.sql.dialect.text})" for each in (x, y))
 
-    def _multiplicity(self, right: Rows, relation: q.Join) -> int:
+    def _multiplicity(self, right: EngineRows, relation: q.Join) -> int:
         """How many public rows agree with one row at most; public tables may be looked at."""
-        writer = Writer(right.columns, self.sql)
+        writer = ScalarWriter(right.columns, self.sql)
         keys = [writer.scalar(theirs).sql for _, theirs in relation.on]
         there = " AND ".join(f"{key} IS NOT NULL" for key in keys)
         counted = (
@@ -262,7 +262,7 @@ class Relations:
         found = self.database.rows(f"SELECT MAX(n) FROM ({counted}) t")  # noqa: S608
         return max(1, int(found[0][0] or 0))
 
-    def _union(self, relation: q.Union) -> Rows:
+    def _union(self, relation: q.Union) -> EngineRows:
         parts = [self.rows(part) for part in relation.parts]
         if not parts:
             raise InvalidParameter("union", 0, "of at least one relation")
@@ -301,7 +301,7 @@ class Relations:
             for name in first.columns
         }
         kind = Scalar(sql="u", kind="text") if printed else first.unit
-        return Rows(
+        return EngineRows(
             sql=" UNION ALL ".join(selects),
             columns=_named(merged),
             unit=None if first.unit is None else kind,
@@ -322,7 +322,7 @@ def _select(listed: list[str], source: str, unit: Scalar | None) -> str:
     return f"SELECT {columns} FROM {source} WHERE {unit.sql} IS NOT NULL"  # noqa: S608
 
 
-_RELATIONS: Final[dict[type, Callable[[Relations, Any], Rows]]] = {
+_RELATIONS: Final[dict[type, Callable[[Relations, Any], EngineRows]]] = {
     q.Scan: Relations._scan,  # noqa: SLF001  # the list of all relations, and of nothing else
     q.Filtered: Relations._filtered,  # noqa: SLF001
     q.Projected: Relations._projected,  # noqa: SLF001

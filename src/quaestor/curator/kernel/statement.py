@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Final
 
 from quaestor.curator.kernel.measures import (
     Distinct,
-    Histogram,
-    Joint,
+    JointTotals,
     Measure,
-    Rows,
+    RowCount,
     Total,
     Units,
+    ValueCounts,
 )
 from quaestor.curator.kernel.relations import md5_of
 from quaestor.curator.scalars.scalar import sized
-from quaestor.curator.scalars.writer import Writer
+from quaestor.curator.scalars.writer import ScalarWriter
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.scalars.scalar import SQL, Scalar
 
-__all__ = ["Statement", "statements_of"]
+__all__ = ["CellStatement", "statements_of"]
 
 _WORD: Final = 2**31
 _SMALLEST: Final = -600  # as a power of two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class CellStatement:
     """SQL whose rows are: the cell (a number, or codes of private keys), then the figures.
 
     Plain measures have one statement together, with the number of units first; a histogram has
@@ -56,19 +56,19 @@ class Statement:
 
 
 def statements_of(
-    rows: relations.Rows, cells: Cells, measures: Sequence[Measure], sql: SQL
-) -> list[Statement]:
+    rows: relations.EngineRows, cells: Cells, measures: Sequence[Measure], sql: SQL
+) -> list[CellStatement]:
     """The first statement is of all plain measures together; each other measure has its own."""
     if rows.unit is None:
         raise InvalidParameter("rows", "public ones", "about somebody")
     author = _Author(rows, cells, sql)
-    plain = tuple(m for m in measures if type(m) in {Units, Rows, Total, Joint})
-    made = [Statement(sql=author.plain(plain), measures=plain)]
+    plain = tuple(m for m in measures if type(m) in {Units, RowCount, Total, JointTotals})
+    made = [CellStatement(sql=author.plain(plain), measures=plain)]
     for measure in measures:
         if type(measure) is Distinct:
-            made.append(Statement(sql=author.distinct(measure), measures=(measure,)))
-        elif type(measure) is Histogram:
-            made.append(Statement(sql=author.histogram(measure), measures=(measure,)))
+            made.append(CellStatement(sql=author.distinct(measure), measures=(measure,)))
+        elif type(measure) is ValueCounts:
+            made.append(CellStatement(sql=author.histogram(measure), measures=(measure,)))
         elif measure not in plain:
             raise InvalidParameter("measure", type(measure).__name__, "a measure")
     return made
@@ -78,7 +78,7 @@ def statements_of(
 class _Author:
     """Writes the statements of one question."""
 
-    rows: relations.Rows
+    rows: relations.EngineRows
     cells: Cells
     sql: SQL
 
@@ -92,7 +92,7 @@ class _Author:
         return ["g"] * numbered + codes
 
     def _scalar(self, expression: Expression) -> Scalar:
-        return Writer(self.rows.columns, self.sql).scalar(expression)
+        return ScalarWriter(self.rows.columns, self.sql).scalar(expression)
 
     def _code(self, at: int) -> str:
         """The code of a key: what decides which cell a row is in."""
@@ -151,7 +151,7 @@ class _Author:
             return self.sql.real(code)
         return f"CAST({code} AS BIGINT)"
 
-    def _steps(self, measure: Total | Histogram, name: str) -> tuple[str, str]:
+    def _steps(self, measure: Total | ValueCounts, name: str) -> tuple[str, str]:
         """A number before, and in whole steps after, it was moved into the measure's bounds.
 
         It is a column by then: moving a long expression into bounds would write it out twice.
@@ -207,9 +207,9 @@ class _Author:
         for at, measure in enumerate(measures):
             if type(measure) is Units:
                 figures.append("1")
-            elif type(measure) is Rows and measure.operand is None:
+            elif type(measure) is RowCount and measure.operand is None:
                 figures.append(_capped("n", measure.rows))
-            elif type(measure) is Rows:
+            elif type(measure) is RowCount:
                 assert measure.operand is not None  # noqa: S101
                 there = self._scalar(measure.operand).sql
                 before[f"x{at}"] = f"CASE WHEN {there} IS NOT NULL THEN 1 END"
@@ -218,7 +218,7 @@ class _Author:
                 columns.append(f"n{at}")
                 figures.append(_capped(f"n{at}", measure.rows))
             else:
-                totals = measure.totals if type(measure) is Joint else (measure,)
+                totals = measure.totals if type(measure) is JointTotals else (measure,)
                 parts = []
                 for part, total in enumerate(totals):
                     assert type(total) is Total  # noqa: S101
@@ -230,7 +230,7 @@ class _Author:
                     ]
                     columns += [f"n{name}", f"s{name}"]
                     parts.append(self._contribution(f"s{name}", f"n{name}", total))
-                figures += _jointly(parts, measure.bound) if type(measure) is Joint else parts
+                figures += _jointly(parts, measure.bound) if type(measure) is JointTotals else parts
         numbered = self._numbered(before, after)
         by = ", ".join(["u", *self.cell])
         listed = ", ".join([by, "COUNT(*) AS n", *sums])
@@ -275,7 +275,7 @@ class _Author:
         picked = f"SELECT * FROM ({ranked}) e WHERE nth <= {measure.rows}"  # noqa: S608
         return self._by_cell(picked, ["COUNT(DISTINCT v)"])
 
-    def histogram(self, measure: Histogram) -> str:
+    def histogram(self, measure: ValueCounts) -> str:
         """Rows by value: of a unit with too many, those in the middle of equal stretches.
 
         They have the same quantiles, as nearly as so few can. Of count rows, those up to a rank

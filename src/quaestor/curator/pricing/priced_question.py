@@ -19,7 +19,7 @@ from quaestor.curator.questions.wire import to_wire
 from quaestor.curator.sql import parse
 from quaestor.errors import InvalidParameter, RefusedQuery
 from quaestor.ledger import query_digest
-from quaestor.ledger.totals.amounts import above
+from quaestor.ledger.amounts import above
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quaestor.errors import BudgetExceeded, QuaestorError
-from quaestor.ledger.policies.kinds import Open
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +56,7 @@ def would_fit(account: Account, asked: Priced, price: Price, *, analyst: str) ->
     Plans and dashboards take what they declare, and deltas do not shrink with a budget: there
     is no such answer then.
     """
-    if price.fits or not isinstance(account.definition.policy, Open):
+    if price.fits or not account.definition.policy.chosen_freely:
         return None
     if price.short is not None and price.short.meter == "delta":
         return None

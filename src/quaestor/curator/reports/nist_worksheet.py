@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaestor.curator.reports.report_facts import to_fill_in
+from quaestor.curator.reports.deployment_facts import to_fill_in
 
 if TYPE_CHECKING:
-    from quaestor.curator.reports.report_facts import ReportFacts
+    from quaestor.curator.reports.deployment_facts import ReportFacts
 
 __all__ = ["nist_worksheet"]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.reports.report_facts import to_fill_in
+from quaestor.curator.reports.deployment_facts import to_fill_in
 from quaestor.curator.reports.yaml_text import yaml_text
 
 if TYPE_CHECKING:
-    from quaestor.curator.reports.report_facts import ReportFacts
+    from quaestor.curator.reports.deployment_facts import ReportFacts
 
 __all__ = ["registry_record"]
 
@@ -102,7 +102,7 @@ def _privacy_loss(facts: ReportFacts) -> dict[str, Any]:
 
 
 def _model(facts: ReportFacts) -> dict[str, Any]:
-    dashboard = facts.definition.policy.kind == "dashboard"
+    dashboard = facts.definition.policy.by_query
     once = facts.closed and facts.statuses["released"] == 1
     return {
         "model_name": "Central",

@@ -4,7 +4,7 @@ The semantics are the same everywhere. NULL gives NULL, except in ``coalesce``, 
 ``greatest``, which pass over it. ``round`` takes halves up; ``ln``, ``log10`` are rounded to
 multiples of 2**-20 and ``exp`` to 28 significant bits, so that the last bits of mathematical
 libraries do not matter. ``upper`` and ``lower`` change the letters A to Z only; ``length`` and
-``substring`` count characters. What is divided by less than 2**-40 is NULL.
+``substring`` count characters.
 
 Tested: every function times extreme values times engines.
 """
@@ -16,13 +16,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from quaestor.curator.scalars.scalar import (
-    COARSEST,
     GREATEST_WHOLE,
     NUMBERS,
     SQL,
     Scalar,
     common,
     nearest_grid,
+    of_kind,
     sized,
 )
 from quaestor.errors import InvalidParameter
@@ -30,254 +30,36 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quaestor.curator.language.expressions import Kind
-
-__all__ = ["FUNCTIONS", "cast", "computed"]
+__all__ = ["FUNCTIONS"]
 
 _SMALL = "abcdefghijklmnopqrstuvwxyz"
 _LOG_GRID = -20
 _MOST_EXPONENT = 64.0
 _SPLIT = 2.0**25 + 1.0
 _LONGEST = 2.0**30
-_SMALLEST_DIVISOR = 2.0**-40
-_HUGE, _TINY = 2.0**400, -400
-_FRACTIONS = 20  # remainders of reals are taken of multiples of two to the minus this
-_NUMBER_TEXT = r" *[+-]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30})([eE][+-]?[0-6]?[0-9])? *"
-_LARGEST_TEXT, _LEAST_TEXT = 1e99, 1e-99  # that such a text can be
-_YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9][0-9]|[0-9][1-9][0-9]{2}|[1-9][0-9]{3})"
-_LEAP = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"
-_DATE_TEXT = (
-    f"({_YEAR}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])"
-    "|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
-    f"|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP}-02-29)"
-)
-
-
-def _of_kind(x: Scalar, *kinds: str) -> Scalar:
-    if x.kind not in kinds:
-        wanted = "a number" if kinds == NUMBERS else f"a {kinds[0]}"
-        raise InvalidParameter("expression", x.kind, f"{wanted} here")
-    return x
 
 
 def _wrong(function: str, valid: str) -> InvalidParameter:
     return InvalidParameter(function, "other arguments", valid)
 
 
-# Arithmetic: floats that neither overflow nor underflow
-
-
-def computed(sql: SQL, operator: str, left: Scalar, right: Scalar) -> Scalar:
-    """One of ``+ - * / %``."""
-    way = _OPERATORS.get(operator)
-    if way is None:
-        raise InvalidParameter("operator", operator, "one of + - * / %")
-    return way(sql, _safe(sql, _of_kind(left, *NUMBERS)), _safe(sql, _of_kind(right, *NUMBERS)))
-
-
-def _safe(sql: SQL, x: Scalar) -> Scalar:
-    return sql.flushed(sql.bounded(x, -_HUGE, _HUGE) if x.most > _HUGE else x, _TINY)
-
-
-def _both(a: Scalar, b: Scalar) -> Kind:
-    return "integer" if a.kind == b.kind == "integer" else "real"
-
-
-def _result(  # noqa: PLR0913  # two numbers, and what is certain of the third
-    sql: SQL, operator: str, a: Scalar, b: Scalar, ends: list[float], grid: int
-) -> Scalar:
-    return Scalar(
-        sql=f"({sql.number(a)} {operator} {sql.number(b)})",
-        kind=_both(a, b),
-        low=min(ends),
-        high=max(ends),
-        grid=grid,
-        size=sized(a.size + b.size + 1),
-    )
-
-
-def _plus(sql: SQL, a: Scalar, b: Scalar) -> Scalar:
-    return _result(sql, "+", a, b, [a.low + b.low, a.high + b.high], min(a.grid, b.grid))
-
-
-def _minus(sql: SQL, a: Scalar, b: Scalar) -> Scalar:
-    return _result(sql, "-", a, b, [a.low - b.high, a.high - b.low], min(a.grid, b.grid))
-
-
-def _times(sql: SQL, a: Scalar, b: Scalar) -> Scalar:
-    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return _result(sql, "*", a, b, ends, min(COARSEST, a.grid + b.grid))
-
-
-def _over(sql: SQL, a: Scalar, b: Scalar) -> Scalar:
-    divisor, size = sql.number(b), a.size + b.size + 2
-    least = max(_SMALLEST_DIVISOR, 2.0**b.grid)
-    if b.low > 0 or b.high < 0:
-        least = max(least, min(abs(b.low), abs(b.high)))
-    if b.grid >= math.log2(_SMALLEST_DIVISOR):
-        divisor = sql.dialect.divisor.format(divisor)
-    else:
-        small = f"abs({divisor}) < {sql.real(_SMALLEST_DIVISOR)}"
-        divisor = f"CASE WHEN {small} THEN {sql.nothing('real')} ELSE {divisor} END"
-        size += b.size + 4
-    ends = [-a.most / least, a.most / least]
-    if b.low > 0 or b.high < 0:
-        by = [math.copysign(max(abs(end), least), end) for end in (b.low, b.high)]
-        ends = [x / y for x in (a.low, a.high) for y in by]
-    grid = a.grid - max(0, math.frexp(b.most)[1]) - 54
-    return Scalar(
-        sql=f"({sql.number(a)} / {divisor})",
-        kind="real",
-        low=min(ends),
-        high=max(ends),
-        grid=grid,
-        size=sized(size),
-    )
-
-
-def _modulo(sql: SQL, a: Scalar, b: Scalar) -> Scalar:
-    """The remainder, with the sign of the dividend.
-
-    If one of them is a real, both are moved into plus or minus 2**33 and rounded to 2**-20.
-    """
-    exact = _both(a, b) == "integer"
-    scale = 1.0 if exact else 2.0**_FRACTIONS
-    most = GREATEST_WHOLE / scale
-    left, right = sql.bounded(a, -most, most), sql.bounded(b, -most, most)
-
-    def steps(x: Scalar) -> str:
-        value = sql.number(x)
-        return sql.integer(value if exact else f"{value} * {sql.real(scale)}")
-
-    rest = (
-        f"CAST(({steps(left)} % {sql.dialect.divisor.format(steps(right))}) AS {sql.dialect.real})"
-    )
-    reach = math.ceil(min(left.most, right.most) * scale) / scale
-    return Scalar(
-        sql=rest if exact else f"({rest} / {sql.real(scale)})",
-        kind=_both(a, b),
-        low=-reach if a.low < 0 else 0.0,
-        high=reach,
-        grid=0 if exact else -_FRACTIONS,
-        size=sized(left.size + right.size + 8),
-    )
-
-
-_OPERATORS: Final[dict[str, Callable[[SQL, Scalar, Scalar], Scalar]]] = {
-    "+": _plus,
-    "-": _minus,
-    "*": _times,
-    "/": _over,
-    "%": _modulo,
-}
-
-# Casts: a text is cast only if it matches a pattern that all engines read alike, and the cast is of
-# what remains after matching. Whatever is evaluated first, it never sees another text.
-
-
-def cast(sql: SQL, x: Scalar, kind: Kind) -> Scalar:
-    """The value as another kind; NULL where it has none there."""
-    if x.kind == kind:
-        return x
-    way = _CASTS.get((x.kind, kind))
-    if way is None:
-        raise InvalidParameter(
-            "cast",
-            f"{x.kind} to {kind}",
-            "between kinds that all engines write alike; "
-            "a real can be rounded to an integer first, and parts of dates are numbers",
-        )
-    return way(sql, x)
-
-
-def _text_to_real(sql: SQL, x: Scalar) -> Scalar:
-    """At most 30 digits before and after the point, and an exponent below 70; else NULL."""
-    return Scalar(
-        sql=f"CAST({sql.matching(x.sql, _NUMBER_TEXT)} AS {sql.dialect.real})",
-        kind="real",
-        low=-_LARGEST_TEXT,
-        high=_LARGEST_TEXT,
-        grid=nearest_grid(_LEAST_TEXT),
-        size=sized(2 * x.size + 10),
-    )
-
-
-def _text_to_date(sql: SQL, x: Scalar) -> Scalar:
-    day = f"CAST({sql.matching(x.sql, _DATE_TEXT)} AS DATE)"
-    return Scalar(sql=day, kind="date", size=sized(2 * x.size + 4))
-
-
-def _text_to_boolean(sql: SQL, x: Scalar) -> Scalar:
-    yes, no = (
-        ", ".join(map(sql.text, words))
-        for words in (("true", "TRUE", "True"), ("false", "FALSE", "False"))
-    )
-    test = f"CASE WHEN {x.sql} IN ({yes}) THEN TRUE WHEN {x.sql} IN ({no}) THEN FALSE END"
-    return Scalar(sql=test, kind="boolean", size=sized(2 * x.size + 4))
-
-
-def _boolean_to_text(sql: SQL, x: Scalar) -> Scalar:
-    words = f"WHEN {x.sql} THEN {sql.text('true')} WHEN NOT {x.sql} THEN {sql.text('false')}"
-    return Scalar(sql=f"CASE {words} END", kind="text", size=sized(2 * x.size + 4))
-
-
-def _boolean_to_number(kind: Kind) -> Callable[[SQL, Scalar], Scalar]:
-    def way(sql: SQL, x: Scalar) -> Scalar:
-        value = f"CAST(CAST({x.sql} AS INT) AS {sql.dialect.real})"
-        return Scalar(sql=value, kind=kind, low=0.0, high=1.0, size=x.size + 2)
-
-    return way
-
-
-def _integer_to_text(sql: SQL, x: Scalar) -> Scalar:
-    whole = sql.rounded(x)
-    text = f"CAST(CAST({whole.sql} AS BIGINT) AS {sql.dialect.text})"
-    return Scalar(sql=sql.dialect.bytewise.format(text), kind="text", size=sized(whole.size + 4))
-
-
-def _date_to_text(sql: SQL, x: Scalar) -> Scalar:
-    text = f"CAST({x.sql} AS {sql.dialect.text})"
-    return Scalar(sql=sql.dialect.bytewise.format(text), kind="text", size=sized(x.size + 4))
-
-
-def _number_to_boolean(sql: SQL, x: Scalar) -> Scalar:
-    truth = f"({sql.number(x)} <> {sql.real(0.0)})"
-    return Scalar(sql=truth, kind="boolean", size=sized(x.size + 4))
-
-
-_CASTS: Final[dict[tuple[Kind, Kind], Callable[[SQL, Scalar], Scalar]]] = {
-    ("integer", "real"): lambda _sql, x: replace(x, kind="real"),
-    ("real", "integer"): lambda sql, x: sql.rounded(x),
-    ("integer", "boolean"): _number_to_boolean,
-    ("real", "boolean"): _number_to_boolean,
-    ("text", "real"): _text_to_real,
-    ("text", "integer"): lambda sql, x: sql.rounded(_text_to_real(sql, x)),
-    ("text", "date"): _text_to_date,
-    ("text", "boolean"): _text_to_boolean,
-    ("boolean", "text"): _boolean_to_text,
-    ("boolean", "integer"): _boolean_to_number("integer"),
-    ("boolean", "real"): _boolean_to_number("real"),
-    ("integer", "text"): _integer_to_text,
-    ("date", "text"): _date_to_text,
-}
-
 # Functions of numbers
 
 
 def _absolute(sql: SQL, x: Scalar) -> Scalar:
-    value = f"abs({sql.number(_of_kind(x, *NUMBERS))})"
+    value = f"abs({sql.number(of_kind(x, *NUMBERS))})"
     low = 0.0 if x.low <= 0 <= x.high else min(abs(x.low), abs(x.high))
     return Scalar(sql=value, kind=x.kind, low=low, high=x.most, grid=x.grid, size=x.size + 1)
 
 
 def _sign(sql: SQL, x: Scalar) -> Scalar:
-    value = f"CAST(sign({sql.number(_of_kind(x, *NUMBERS))}) AS {sql.dialect.real})"
+    value = f"CAST(sign({sql.number(of_kind(x, *NUMBERS))}) AS {sql.dialect.real})"
     return Scalar(sql=value, kind="integer", low=-1.0, high=1.0, size=x.size + 2)
 
 
 def _stepped(function: str) -> Callable[[SQL, Scalar], Scalar]:
     def way(sql: SQL, x: Scalar) -> Scalar:
-        inside = sql.bounded(_of_kind(x, *NUMBERS), -GREATEST_WHOLE, GREATEST_WHOLE)
+        inside = sql.bounded(of_kind(x, *NUMBERS), -GREATEST_WHOLE, GREATEST_WHOLE)
         return Scalar(
             sql=f"CAST({function}({sql.number(inside)}) AS {sql.dialect.real})",
             kind="integer",
@@ -290,7 +72,7 @@ def _stepped(function: str) -> Callable[[SQL, Scalar], Scalar]:
 
 
 def _round(sql: SQL, x: Scalar, digits: Scalar | None = None) -> Scalar:
-    _of_kind(x, *NUMBERS)
+    of_kind(x, *NUMBERS)
     if digits is None:
         return sql.rounded(replace(x, kind="real", sql=sql.number(x), whole=False, step=None))
     if digits.low != digits.high or not -15 <= digits.low <= 15 or digits.low % 1:
@@ -312,7 +94,7 @@ def _round(sql: SQL, x: Scalar, digits: Scalar | None = None) -> Scalar:
 
 
 def _sqrt(sql: SQL, x: Scalar) -> Scalar:
-    value = sql.number(_of_kind(x, *NUMBERS))
+    value = sql.number(of_kind(x, *NUMBERS))
     if x.low < 0:
         # All negative values, and NULL, become the negative number next to zero: then NULL.
         least = sql.real(-(2.0 ** max(x.grid, -1000)))
@@ -330,7 +112,7 @@ def _sqrt(sql: SQL, x: Scalar) -> Scalar:
 def _logarithm(base: float) -> Callable[[SQL, Scalar], Scalar]:
     def way(sql: SQL, x: Scalar) -> Scalar:
         zero = sql.real(0.0)
-        positive = f"NULLIF(GREATEST({sql.number(_of_kind(x, *NUMBERS))}, {zero}), {zero})"
+        positive = f"NULLIF(GREATEST({sql.number(of_kind(x, *NUMBERS))}, {zero}), {zero})"
         steps = f"ln({positive}) * {sql.real(2.0**-_LOG_GRID / math.log(base))}"
         most = max(abs(x.grid), math.log2(x.most + 2)) + 2
         return Scalar(
@@ -346,7 +128,7 @@ def _logarithm(base: float) -> Callable[[SQL, Scalar], Scalar]:
 
 
 def _exp(sql: SQL, x: Scalar) -> Scalar:
-    inside = sql.bounded(_of_kind(x, *NUMBERS), -_MOST_EXPONENT, _MOST_EXPONENT)
+    inside = sql.bounded(of_kind(x, *NUMBERS), -_MOST_EXPONENT, _MOST_EXPONENT)
     value = f"exp({sql.number(inside)})"
     # Veltkamp's splitting: the upper 28 bits, rounded, by float arithmetic alone.
     large = f"({value} * {sql.real(_SPLIT)})"
@@ -361,7 +143,7 @@ def _exp(sql: SQL, x: Scalar) -> Scalar:
 
 
 def _clamp(sql: SQL, x: Scalar, low: Scalar, high: Scalar) -> Scalar:
-    x, low, high = (_of_kind(each, *NUMBERS) for each in (x, low, high))
+    x, low, high = (of_kind(each, *NUMBERS) for each in (x, low, high))
     if low.low == low.high and high.low == high.high:
         if low.nothing or high.nothing or low.low > high.high:
             raise _wrong("clamp", "a number, and two numbers of which the second is not smaller")
@@ -421,34 +203,34 @@ def _nullif(sql: SQL, x: Scalar, other: Scalar) -> Scalar:
 
 def _letters(old: str, new: str) -> Callable[[SQL, Scalar], Scalar]:
     def way(_sql: SQL, x: Scalar) -> Scalar:
-        value = f"translate({_of_kind(x, 'text').sql}, '{old}', '{new}')"
+        value = f"translate({of_kind(x, 'text').sql}, '{old}', '{new}')"
         return Scalar(sql=value, kind="text", size=x.size + 1)
 
     return way
 
 
 def _length(sql: SQL, x: Scalar) -> Scalar:
-    value = f"CAST(length({_of_kind(x, 'text').sql}) AS {sql.dialect.real})"
+    value = f"CAST(length({of_kind(x, 'text').sql}) AS {sql.dialect.real})"
     bounded = f"LEAST({value}, {sql.real(_LONGEST)})"
     kept = f"CASE WHEN {x.sql} IS NOT NULL THEN {bounded} END"
     return Scalar(sql=kept, kind="integer", low=0.0, high=_LONGEST, size=sized(2 * x.size + 2))
 
 
 def _substring(_sql: SQL, x: Scalar, start: Scalar, length: Scalar | None = None) -> Scalar:
-    places = [_of_kind(each, *NUMBERS) for each in (start, length) if each is not None]
+    places = [of_kind(each, *NUMBERS) for each in (start, length) if each is not None]
     if any(each.low != each.high or each.low % 1 or each.nothing for each in places):
         raise _wrong("substring", "a text, and whole numbers written out")
     first = int(start.low)
     last = first + int(length.low) if length is not None else int(_LONGEST)
     first = min(max(1, first), int(_LONGEST))
     count = min(max(0, last - first), int(_LONGEST))
-    value = f"substring({_of_kind(x, 'text').sql}, {first}, {count})"
+    value = f"substring({of_kind(x, 'text').sql}, {first}, {count})"
     return Scalar(sql=value, kind="text", size=sized(x.size + 6))
 
 
 def _part(name: str, low: int, high: int) -> Callable[[SQL, Scalar], Scalar]:
     def way(sql: SQL, x: Scalar) -> Scalar:
-        part = f"EXTRACT({name} FROM {_of_kind(x, 'date').sql})"
+        part = f"EXTRACT({name} FROM {of_kind(x, 'date').sql})"
         value = f"CAST({part} AS {sql.dialect.real})"
         return Scalar(sql=value, kind="integer", low=low, high=high, size=x.size + 2)
 
@@ -456,13 +238,13 @@ def _part(name: str, low: int, high: int) -> Callable[[SQL, Scalar], Scalar]:
 
 
 def _weekday(sql: SQL, x: Scalar) -> Scalar:
-    value = f"CAST({sql.dialect.weekday.format(_of_kind(x, 'date').sql)} AS {sql.dialect.real})"
+    value = f"CAST({sql.dialect.weekday.format(of_kind(x, 'date').sql)} AS {sql.dialect.real})"
     return Scalar(sql=value, kind="integer", low=0, high=6, size=x.size + 6)
 
 
 def _first_of(unit: str) -> Callable[[SQL, Scalar], Scalar]:
     def way(sql: SQL, x: Scalar) -> Scalar:
-        first = sql.dialect.first_of.format(_of_kind(x, "date").sql, unit)
+        first = sql.dialect.first_of.format(of_kind(x, "date").sql, unit)
         return Scalar(sql=first, kind="date", size=x.size + 2)
 
     return way

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quaestor.curator.language.expressions import Kind, Value
-    from quaestor.curator.scalars.dialects import Dialect
+    from quaestor.curator.scalars.dialect import Dialect
 
 __all__ = [
     "COARSEST",
@@ -35,6 +35,7 @@ __all__ = [
     "common",
     "grid_of",
     "nearest_grid",
+    "of_kind",
     "sized",
 ]
 
@@ -94,6 +95,14 @@ def sized(size: int) -> int:
             "simpler: nest functions such as CLAMP, EXP and CAST less deeply",
         )
     return size
+
+
+def of_kind(x: Scalar, *kinds: str) -> Scalar:
+    """The scalar, if it is of one of these kinds."""
+    if x.kind not in kinds:
+        wanted = "a number" if kinds == NUMBERS else f"a {kinds[0]}"
+        raise InvalidParameter("expression", x.kind, f"{wanted} here")
+    return x
 
 
 def grid_of(value: float) -> int:

@@ -12,21 +12,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from quaestor.curator.language import expressions as e
-from quaestor.curator.scalars.functions import FUNCTIONS, cast, computed
+from quaestor.curator.scalars.arithmetic import computed
+from quaestor.curator.scalars.casts import cast
+from quaestor.curator.scalars.functions import FUNCTIONS
 from quaestor.curator.scalars.scalar import SQL, Scalar, common, sized
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Writer"]
+__all__ = ["ScalarWriter"]
 
 _LONGEST_PATTERN: Final = 1_000
 _COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class ScalarWriter:
     """Writes expressions over the columns of one relation."""
 
     columns: Mapping[str, Scalar]
@@ -143,17 +145,17 @@ def _truth(sql: str, size: int) -> Scalar:
     return Scalar(sql=sql, kind="boolean", size=size)
 
 
-_NODES: Final[dict[type, Callable[[Writer, Any], Scalar]]] = {
-    e.Column: Writer._column,  # noqa: SLF001  # the list of all nodes, and of nothing else
-    e.Constant: Writer._constant,  # noqa: SLF001
-    e.Arithmetic: Writer._arithmetic,  # noqa: SLF001
-    e.Comparison: Writer._comparison,  # noqa: SLF001
-    e.Logic: Writer._logic,  # noqa: SLF001
-    e.Not: Writer._not,  # noqa: SLF001
-    e.IsNull: Writer._is_null,  # noqa: SLF001
-    e.Member: Writer._member,  # noqa: SLF001
-    e.Like: Writer._like,  # noqa: SLF001
-    e.Case: Writer._case,  # noqa: SLF001
-    e.Cast: Writer._cast,  # noqa: SLF001
-    e.Call: Writer._call,  # noqa: SLF001
+_NODES: Final[dict[type, Callable[[ScalarWriter, Any], Scalar]]] = {
+    e.Column: ScalarWriter._column,  # noqa: SLF001  # the list of all nodes, and of nothing else
+    e.Constant: ScalarWriter._constant,  # noqa: SLF001
+    e.Arithmetic: ScalarWriter._arithmetic,  # noqa: SLF001
+    e.Comparison: ScalarWriter._comparison,  # noqa: SLF001
+    e.Logic: ScalarWriter._logic,  # noqa: SLF001
+    e.Not: ScalarWriter._not,  # noqa: SLF001
+    e.IsNull: ScalarWriter._is_null,  # noqa: SLF001
+    e.Member: ScalarWriter._member,  # noqa: SLF001
+    e.Like: ScalarWriter._like,  # noqa: SLF001
+    e.Case: ScalarWriter._case,  # noqa: SLF001
+    e.Cast: ScalarWriter._cast,  # noqa: SLF001
+    e.Call: ScalarWriter._call,  # noqa: SLF001
 }

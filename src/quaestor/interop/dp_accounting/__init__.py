@@ -15,8 +15,7 @@ side of more loss. What is not certain is refused.
 from __future__ import annotations
 
 from quaestor.interop.dp_accounting.accountant import QuaestorAccountant
-from quaestor.interop.dp_accounting.events_to_releases import from_dp_event
-from quaestor.interop.dp_accounting.releases_to_events import to_dp_event
-from quaestor.interop.dp_accounting.text import event_from_text
+from quaestor.interop.dp_accounting.conversion import from_dp_event, to_dp_event
+from quaestor.interop.dp_accounting.events import event_from_text
 
 __all__ = ["QuaestorAccountant", "event_from_text", "from_dp_event", "to_dp_event"]

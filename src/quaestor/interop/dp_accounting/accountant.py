@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.compose import Composition, compose
 from quaestor.accounting.releases.base import LARGEST_COUNT
-from quaestor.interop.dp_accounting.events_to_releases import (
-    NO_PROMISE,
-    RefusedEventError,
-    read_event,
-)
-from quaestor.interop.dp_accounting.needed import Relation, privacy_accountant
+from quaestor.interop.dp_accounting.conversion import read_event
+from quaestor.interop.dp_accounting.events import Relation, privacy_accountant
+from quaestor.interop.dp_accounting.noise_events import NO_PROMISE, RefusedEventError
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release

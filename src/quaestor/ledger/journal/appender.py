@@ -15,19 +15,17 @@ from quaestor.errors import (
 )
 from quaestor.ledger import clock
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.journal.events import event_hash, releases_from_text, releases_to_text
-from quaestor.ledger.policies.kinds import Dashboard
-from quaestor.ledger.request import Request
-from quaestor.ledger.store import seen_heads as seen
+from quaestor.ledger.amounts import totals_from_text, totals_to_text
+from quaestor.ledger.journal.events import Event, releases_from_text, releases_to_text
+from quaestor.ledger.price import Request
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.driver_errors import unavailable
 from quaestor.ledger.theory import PRICING
-from quaestor.ledger.totals.amounts import totals_from_text, totals_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from quaestor.ledger.account_arithmetic import Balances, Book
+    from quaestor.ledger.account_limits import AccountLimits, Balances
     from quaestor.ledger.store.base import Session, Store
     from quaestor.ledger.store.group_commit import Job
 
@@ -72,7 +70,7 @@ def state_of(row: tuple[Any, ...] | None, *, account: str) -> State:
 def read_state(store: Store, session: Session, account: str) -> State:
     """Where an account stands; its head is remembered, and must be there from now on."""
     state = state_of(session.row(sql.STATE, account=account), account=account)
-    seen.note(store.identity.id, account, seq=state.events, head=state.head)
+    store.note_head(account, seq=state.events, head=state.head)
     return state
 
 
@@ -111,7 +109,7 @@ class Journal:
             ClockWentBack: the clock is behind the account's last event.
         """
         self._store, self.session, self._account = store, session, account
-        expected = seen.seen(store.identity.id, account)
+        expected = store.seen_head(account)
         found = session.locked(account, seen=expected.seq)
         if found.store_id != store.identity.id or (expected.seq and found.seen != expected.hash):
             raise unavailable("rolled_back")
@@ -132,30 +130,22 @@ class Journal:
 
     def append(self, kind: str, *, entry: int = 0, **columns: str) -> None:
         """Add one event to the end of the chain."""
-        event: dict[str, Any] = {
-            "account": self._account,
-            "seq": self.state.events + 1,
-            "kind": kind,
-            "entry": entry,
-            "time": self.time,
-            "analyst": "",
-            "dataset": "",
-            "purpose": "",
-            "query": "",
-            "releases": "[]",
-            "detail": "",
-            "answer": "",
-            "previous": self.state.head,
+        event = Event(
+            self._account,
+            self.state.events + 1,
+            kind,
+            entry,
+            self.time,
+            previous=self.state.head,
             **columns,
-        }
-        event["hash"] = event_hash(event)
-        self.session.run(sql.ADD_EVENT, **event)
+        ).sealed()
+        self.session.run(sql.ADD_EVENT, **event._asdict())
         self.state = replace(
             self.state,
-            events=event["seq"],
+            events=event.seq,
             entries=max(self.state.entries, entry),
             time=self.time,
-            head=event["hash"],
+            head=event.hash,
         )
 
     def charge(self, kind: str, request: Request) -> int:
@@ -179,10 +169,10 @@ class Journal:
         self._changed |= {p: new for p, new in balances.items() if old.get(p) is not new}
         self.known = Known(self.state.head, known.holders, balances)
 
-    def price_again(self, book: Book) -> Known:
+    def price_again(self, limits: AccountLimits) -> Known:
         """Price the whole history as it is priced now, and keep that."""
         self.session.patient()
-        balances = book.totals(history(self.session, book))
+        balances = limits.totals(history(self.session, limits))
         self.session.run(sql.CLEAR_BALANCES, account=self._account)
         self._changed = dict(balances)
         self.known = Known(self.state.head, None, balances)
@@ -221,7 +211,7 @@ class Journal:
     def committed(self) -> None:
         """All of it is durable: remember it."""
         store, state = self._store, self.state
-        seen.note(store.identity.id, self._account, seq=state.events, head=state.head)
+        store.note_head(self._account, seq=state.events, head=state.head)
         known: Known | None = self.known or store.totals.get(self._account)
         if known and (known is self.known or known.head == self.before.head):
             store.totals[self._account] = known._replace(head=state.head)
@@ -323,10 +313,10 @@ def read_balances(rows: Iterable[tuple[Any, ...]], *, account: str) -> Balances:
         raise LedgerCorrupted(f"the totals of account {account!r}", "they are no totals") from None
 
 
-def history(session: Session, book: Book) -> Iterator[tuple[Request, int]]:
+def history(session: Session, limits: AccountLimits) -> Iterator[tuple[Request, int]]:
     """What was charged and not given back, each different charge once, with how often."""
-    account = book.definition.name
-    each = int(isinstance(book.definition.policy, Dashboard))
+    account = limits.definition.name
+    each = int(limits.definition.policy.by_query)
     for dataset, analyst, query, releases, realised, count in session.rows(
         sql.HISTORY, account=account, each=each
     ):

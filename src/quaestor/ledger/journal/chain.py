@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING
 
 from quaestor.errors import LedgerCorrupted
 from quaestor.ledger import clock
-from quaestor.ledger.journal.events import CHARGES, GENESIS, KINDS, SETTLEMENTS, event_hash
+from quaestor.ledger.journal.events import CHARGES, GENESIS, KINDS, SETTLEMENTS
+
+if TYPE_CHECKING:
+    from quaestor.ledger.journal.events import Event
 
 __all__ = ["Chain"]
 
@@ -32,38 +35,38 @@ class Chain:
         self._drawn: set[int] = set()
         """Those of them whose noise may have been drawn."""
 
-    def add(self, event: dict[str, Any]) -> None:
+    def add(self, event: Event) -> None:
         """Follow one event more, or say what is wrong with it."""
         problem = self._broken(event) or self._out_of_order(event)
         if problem is not None:
             place = f"event {self.events + 1} of account {self.account!r}"
             raise LedgerCorrupted(place, problem)
         self._follow(event)
-        self.events = event["seq"]
-        self.time, self.head = event["time"], event["hash"]
+        self.events = event.seq
+        self.time, self.head = event.time, event.hash
         self.heads.add(self.head)
 
-    def _broken(self, event: dict[str, Any]) -> str | None:
+    def _broken(self, event: Event) -> str | None:
         """What is wrong with the link itself."""
-        if event["seq"] != self.events + 1:
+        if event.seq != self.events + 1:
             return "it is missing"
-        if event["previous"] != self.head:
+        if event.previous != self.head:
             return "it does not follow the event before it"
         try:
-            sealed = event_hash(event)
+            sealed = event.is_sealed
         except (TypeError, ValueError):
             return "its content is not what was written"
-        return None if sealed == event["hash"] else "its content is not what its hash was made of"
+        return None if sealed else "its content is not what its hash was made of"
 
-    def _out_of_order(self, event: dict[str, Any]) -> str | None:
+    def _out_of_order(self, event: Event) -> str | None:
         """What is wrong with the event at this place, though it is well chained."""
-        kind, entry = event["kind"], event["entry"]
+        kind, entry = event.kind, event.entry
         if kind not in KINDS or (kind == "opened") != (self.events == 0):
             return f"an event of the kind {kind!r} cannot stand there"
-        accepted = kind == "clock" and event["detail"]
-        if not clock.is_time(event["time"]) or (event["time"] < self.time and not accepted):
+        accepted = kind == "clock" and event.detail
+        if not clock.is_time(event.time) or (event.time < self.time and not accepted):
             return "its time is none, or before that of the event before it"
-        if kind in {"clock", "restored"} and (entry or not event["detail"]):
+        if kind in {"clock", "restored"} and (entry or not event.detail):
             return "it does not say why"
         if kind in CHARGES and (self.closed or entry != self.entries + 1):
             return "its entry is not the next one, or the account is closed"
@@ -79,20 +82,13 @@ class Chain:
             return "it gives back an entry whose noise may have been drawn"
         return None
 
-    def _follow(self, event: dict[str, Any]) -> None:
-        kind, entry = event["kind"], event["entry"]
+    def _follow(self, event: Event) -> None:
+        kind, entry = event.kind, event.entry
         if kind == "opened":
-            self.definition, self.opened = event["detail"], event["purpose"]
+            self.definition, self.opened = event.detail, event.purpose
         elif kind in CHARGES:
             self.entries = entry
-            realised = kind == "imported" and event["detail"] == ""
-            charged = (
-                event["dataset"],
-                event["analyst"],
-                event["query"],
-                event["releases"],
-                realised,
-            )
+            charged = (event.dataset, event.analyst, event.query, event.releases, event.realised)
             self.charged[charged] += 1
             if kind == "reserved":
                 self._open[entry] = charged
@@ -103,8 +99,8 @@ class Chain:
             self._drawn.discard(entry)
             if kind == "void":
                 self.charged[charged] -= 1
-            elif event["answer"]:
+            elif event.answer:
                 dataset, analyst, query, *_ = charged
-                self.answers[entry] = (dataset, query, analyst, event["answer"])
+                self.answers[entry] = (dataset, query, analyst, event.answer)
         elif kind == "closed":
             self.closed = True

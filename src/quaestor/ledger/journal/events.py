@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.accounting.releases.codec import release_from_dict
 from quaestor.ledger import stored_text as texts
@@ -20,7 +19,8 @@ __all__ = [
     "KINDS",
     "SETTLEMENTS",
     "Event",
-    "event_hash",
+    "event_from_text",
+    "event_to_text",
     "opened_by",
     "releases_from_text",
     "releases_to_text",
@@ -34,9 +34,13 @@ SETTLEMENTS = ("released", "void")
 KINDS = ("opened", *CHARGES, *SETTLEMENTS, "closed", "clock", "restored", "drawing")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """One event of one account. Nothing in it is ever changed."""
+class Event(NamedTuple):
+    """One event of one account. Nothing in it is ever changed; its fields are its columns.
+
+    >>> first = Event("trial", 1, "opened", time="2026-01-01T00:00:00.000000Z").sealed()
+    >>> event_from_text(event_to_text(first)) == first
+    True
+    """
 
     account: str
     seq: int
@@ -45,30 +49,63 @@ class Event:
     """``opened``, ``reserved``, ``released``, ``void``, ``imported``, ``closed``, ``clock`` (a time
     before that of the event before was accepted), ``restored`` (from a backup) or ``drawing``
     (from here on the charge's noise may have been drawn)."""
-    entry: int
+    entry: int = 0
     """The number of the charge that it is about; 0 if it is about none."""
-    time: str
+    time: str = ""
     """In UTC, never before the event before, unless that was of a clock that went wrong."""
-    analyst: str
-    dataset: str
-    purpose: str
-    query: str
+    analyst: str = ""
+    dataset: str = ""
+    purpose: str = ""
+    query: str = ""
     """The fingerprint of the question, if it has one."""
-    releases: str
+    releases: str = "[]"
     """What is released, as JSON: descriptions, not numbers."""
-    detail: str
+    detail: str = ""
     """The account's definition when it opens; of an imported history the importer's statement of
     what was fixed before it began, if there is one; otherwise the reason for what happened."""
-    answer: str
+    answer: str = ""
     """The SHA-256 of the stored answer, if one was stored."""
-    previous: str
+    previous: str = GENESIS
     """The hash of the event before."""
     hash: str = ""
     """The SHA-256 of all of the above."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Its columns, in their order."""
-        return asdict(self)
+    def content(self) -> str:
+        """What its hash is made of: the canonical JSON of every other column.
+
+        Raises:
+            TypeError, ValueError: something in it is no text and no number.
+        """
+        columns = self._asdict()
+        del columns["hash"]
+        return texts.canonical(columns)
+
+    def sealed(self) -> Event:
+        """The same with its hash."""
+        return self._replace(hash=texts.digest(self.content()))
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether its hash is that of its content."""
+        return texts.digest(self.content()) == self.hash
+
+    @property
+    def realised(self) -> bool:
+        """Whether it imports a history of which nobody states what was fixed before it began."""
+        return self.kind == "imported" and self.detail == ""
+
+
+COLUMNS = Event._fields
+
+
+def event_to_text(event: Event) -> str:
+    """The event as a line of canonical JSON; without its hash it is what that was made of."""
+    return texts.canonical(event._asdict())
+
+
+def event_from_text(text: str) -> Event:
+    """Read back what :func:`event_to_text` wrote."""
+    return Event(**json.loads(text))
 
 
 def opened_by(pricing: int) -> str:
@@ -78,14 +115,6 @@ def opened_by(pricing: int) -> str:
     purpose was empty.
     """
     return f"pricing {pricing}"
-
-
-COLUMNS = tuple(Event.__dataclass_fields__)
-
-
-def event_hash(columns: dict[str, Any]) -> str:
-    """The hash of an event: of the canonical JSON of every column but the hash itself."""
-    return texts.digest(texts.canonical({k: v for k, v in columns.items() if k != "hash"}))
 
 
 @lru_cache(maxsize=4096)

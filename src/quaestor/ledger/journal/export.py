@@ -7,8 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from quaestor.errors import InvalidParameter
-from quaestor.ledger import stored_text as texts
-from quaestor.ledger.journal.events import COLUMNS
+from quaestor.ledger.journal.events import COLUMNS, Event, event_to_text
 from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def _lines(store: Store, accounts: Sequence[str], *, form: str) -> Iterator[str]
                 if form == "csv":
                     yield _csv(row)
                 else:
-                    yield texts.canonical(dict(zip(COLUMNS, row, strict=True))) + "\n"
+                    yield event_to_text(Event(*row)) + "\n"
             if len(rows) < _PAGE:
                 break
             after = rows[-1][1]

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.errors import InvalidParameter, LedgerCorrupted, UnknownAccount
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.account_arithmetic import EVERYBODY, Balances, Book
-from quaestor.ledger.definition import AccountDefinition
+from quaestor.ledger.account_limits import EVERYBODY, AccountLimits, Balances
+from quaestor.ledger.definition import AccountDefinition, plan_problem
 from quaestor.ledger.journal.appender import State, read_balances
 from quaestor.ledger.journal.chain import Chain
-from quaestor.ledger.journal.events import COLUMNS, opened_by, releases_from_text
-from quaestor.ledger.plan_check import plan_problem
-from quaestor.ledger.policies.kinds import Dashboard
-from quaestor.ledger.request import Request
+from quaestor.ledger.journal.events import Event, opened_by, releases_from_text
+from quaestor.ledger.price import Request
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
 
@@ -64,10 +62,10 @@ def verify_account(
     state = None if row is None else State(*row)
     outdated = state is not None and 0 < state.pricing < PRICING  # priced again when next used
     _check_state(state, chain, place, pricing=state.pricing if state and outdated else PRICING)
-    book = Book(_definition(chain.definition, account))
-    priced = _priced(book, chain)
+    limits = AccountLimits(_definition(chain.definition, account))
+    priced = _priced(limits, chain)
     if not outdated:
-        priced = _check_totals(session, book, priced)
+        priced = _check_totals(session, limits, priced)
     _check_answers(session, chain, account)
     _check_jobs(session, chain, account)
     return Verification(
@@ -75,7 +73,7 @@ def verify_account(
         events=chain.events,
         entries=chain.entries,
         head=chain.head,
-        problem=_problem(book, chain, priced),
+        problem=_problem(limits, chain, priced),
     )
 
 
@@ -84,7 +82,7 @@ def _chain(session: Session, account: str) -> Chain:
     while True:
         rows = session.rows(sql.EVENTS, account=account, after=after, page=_PAGE)
         for row in rows:
-            chain.add(dict(zip(COLUMNS, row, strict=True)))
+            chain.add(Event(*row))
         if len(rows) < _PAGE:
             return chain
         after = chain.events
@@ -114,15 +112,15 @@ def _definition(text: str, account: str) -> AccountDefinition:
     return definition
 
 
-def _priced(book: Book, chain: Chain) -> Balances:
+def _priced(limits: AccountLimits, chain: Chain) -> Balances:
     """What the entries add up to by today's prices."""
     history: Counter[tuple[str, str, str, str, bool]] = Counter()
-    by_query = isinstance(book.definition.policy, Dashboard)
+    by_query = limits.definition.policy.by_query
     kept = +chain.charged  # without what was given back: on some meters it has no cost to cancel
     for (dataset, analyst, query, releases, realised), count in kept.items():
         history[dataset, analyst, query if by_query else "", releases, realised] += count
     try:
-        return book.totals(
+        return limits.totals(
             (
                 Request(
                     releases=releases_from_text(releases),
@@ -136,13 +134,13 @@ def _priced(book: Book, chain: Chain) -> Balances:
             for (dataset, analyst, query, releases, realised), count in history.items()
         )
     except (InvalidParameter, KeyError, TypeError, ValueError):
-        place = f"the entries of account {book.definition.name!r}"
+        place = f"the entries of account {limits.definition.name!r}"
         raise LedgerCorrupted(place, "some of them cannot have been charged to it") from None
 
 
-def _check_totals(session: Session, book: Book, priced: Balances) -> Balances:
+def _check_totals(session: Session, limits: AccountLimits, priced: Balances) -> Balances:
     """The stored totals, which must be what the entries add up to."""
-    account = book.definition.name
+    account = limits.definition.name
     rows = session.rows(sql.BALANCES, account=account)
     stored = {p: t for p, t in read_balances(rows, account=account).items() if t}
     if not _agree(stored, priced):
@@ -152,19 +150,19 @@ def _check_totals(session: Session, book: Book, priced: Balances) -> Balances:
     return stored
 
 
-def _problem(book: Book, chain: Chain, priced: Balances) -> str | None:
+def _problem(limits: AccountLimits, chain: Chain, priced: Balances) -> str | None:
     """What was promised, or charged, too much by the prices and theorems of an earlier version.
 
     An account that was opened under today's prices has never been able to charge too much.
     """
     earlier = chain.opened != opened_by(PRICING)
-    holder = book.beyond(priced)
+    holder = limits.beyond(priced)
     if holder is not None and not earlier:
         whose = "it allows" if holder == EVERYBODY else f"the quota of {holder!r} allows"
-        place = f"account {book.definition.name!r}"
+        place = f"account {limits.definition.name!r}"
         raise LedgerCorrupted(place, f"more was charged than {whose}")
-    broken = plan_problem(book.definition) if earlier else None
-    return broken or book.overdrawn(priced)
+    broken = plan_problem(limits.definition) if earlier else None
+    return broken or limits.overdrawn(priced)
 
 
 def _agree(stored: Balances, priced: Balances) -> bool:

@@ -16,7 +16,7 @@ from sqlalchemy import exc
 from quaestor.errors import QuaestorError
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.driver_errors import unavailable
-from quaestor.ledger.store.group_commit import Writer
+from quaestor.ledger.store.group_commit import GroupWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from quaestor.ledger.store.group_commit import Job
 
-__all__ = ["POOL", "WAIT", "Identity", "Locked", "Row", "Session", "Store"]
+__all__ = ["POOL", "WAIT", "Identity", "Locked", "Row", "SeenHead", "Session", "Store"]
 
 WAIT = 60.0
 """How many seconds a process waits for others to let go of the ledger."""
@@ -57,6 +57,18 @@ class Locked(NamedTuple):
     store_id: str
     seen: str | None
     """The hash of the event that was asked for, if there is one."""
+
+
+class SeenHead(NamedTuple):
+    """A place in an account's chain, and the hash of the event there."""
+
+    seq: int
+    hash: str
+
+
+_NO_HEAD = SeenHead(0, "")
+_HEADS: dict[tuple[str, str], SeenHead] = {}
+"""Heads that this process has seen: a store that does not contain them was rolled back."""
 
 
 class Session(ABC):
@@ -138,10 +150,10 @@ class Store(ABC):
         """Prepare connections; those that write are never used by a thread that is interrupted."""
         self._process, self.generation = os.getpid(), 0
         self._reading, self._writing = self.engine(writing=False), self.engine(writing=True)
-        self._writers: dict[str, Writer] = {}
+        self._writers: dict[str, GroupWriter] = {}
         self.identity = Identity("", "ledger")
         self.totals: dict[str, Any] = {}
-        """What was last known of each account's totals (``ledger.charge_transaction`` reads it)."""
+        """What was last known of each account's totals (``ledger.cashier`` reads it)."""
 
     @abstractmethod
     def engine(self, *, writing: bool) -> Engine:
@@ -163,6 +175,15 @@ class Store(ABC):
     def prepare_migration(self, connection: Connection) -> None:
         """Lock out others who would migrate, and see that this is a place for a ledger."""
 
+    def seen_head(self, account: str) -> SeenHead:
+        """The latest head of an account that this process has seen."""
+        return _HEADS.get((self.identity.id, account), _NO_HEAD)
+
+    def note_head(self, account: str, *, seq: int, head: str) -> None:
+        """Remember a head, unless a later one is known: it must be there from now on."""
+        if seq > self.seen_head(account).seq:
+            _HEADS[self.identity.id, account] = SeenHead(seq, head)
+
     def check_place(self) -> None:
         """See that this is still the place that was opened, before anything is written there."""
         if self.identity.kind != "ledger":
@@ -178,14 +199,14 @@ class Store(ABC):
             raise unavailable("not_a_ledger")
         self.identity = Identity(*row)
 
-    def writer(self, account: str, perform: Callable[[list[Job]], None]) -> Writer:
+    def writer(self, account: str, perform: Callable[[list[Job]], None]) -> GroupWriter:
         """Who writes for an account in this process."""
         key = "" if self.shared_writer else account
         writer = self._writers.get(key)
         if writer is None:
-            return self._writers.setdefault(key, Writer(perform))  # one, whoever comes first
+            return self._writers.setdefault(key, GroupWriter(perform))  # one, whoever comes first
         if writer.inherited:
-            writer = self._writers[key] = Writer(perform)
+            writer = self._writers[key] = GroupWriter(perform)
         return writer
 
     def writing(self) -> AbstractContextManager[Session]:

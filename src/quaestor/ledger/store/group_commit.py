@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Job", "Writer"]
+__all__ = ["GroupWriter", "Job"]
 
 _IDLE = 10.0  # seconds until a thread that has nothing to do ends
 _MOST = 64  # jobs in one transaction: nobody waits long for a batch to be worked out
@@ -42,7 +42,7 @@ class Job:
         return not self.alone and not other.alone and self.account == other.account
 
 
-class Writer:
+class GroupWriter:
     """A queue of jobs, and a thread that does them, several of one account at a time."""
 
     def __init__(self, perform: Callable[[list[Job]], None]) -> None:

@@ -17,12 +17,14 @@ __all__ = [
     "BALANCES",
     "BALANCES_OF",
     "CHANGES",
+    "CHARGED_PAIRS",
     "CHARGES_OF",
     "CHARGE_OF",
     "CLEAR_BALANCES",
     "DEFINITION",
     "ENTRIES",
     "EVENTS",
+    "EVENT_KINDS",
     "HASH",
     "HAS_ANSWER",
     "HEADS",
@@ -33,6 +35,7 @@ __all__ = [
     "JOB_ATTEMPT",
     "JOB_OF_QUESTION",
     "JOB_OF_TOKEN",
+    "LAST_CHARGES",
     "MARKS",
     "OPENED",
     "PENDING",
@@ -140,6 +143,20 @@ ON s.account = c.account AND s.entry = c.entry AND s.kind IN ('released', 'void'
 WHERE c.account = :account AND c.seq > :seq AND c.entry > :after
 AND c.kind IN ('reserved', 'imported')
 ORDER BY c.seq LIMIT :page
+"""
+
+# How many events there are of each kind.
+EVENT_KINDS = "SELECT kind, COUNT(*) FROM ledger_events WHERE account = :account GROUP BY kind"
+
+# Who was charged, and on what: each pair once, with the places of its first and its last charge.
+CHARGED_PAIRS = """
+SELECT dataset, analyst, MIN(seq), MAX(seq) FROM ledger_events
+WHERE account = :account AND kind IN ('reserved', 'imported') GROUP BY dataset, analyst
+"""
+
+LAST_CHARGES = """
+SELECT releases FROM ledger_events WHERE account = :account AND kind IN ('reserved', 'imported')
+ORDER BY seq DESC LIMIT :page
 """
 
 # What was charged and not given back, each different charge once with how often it was made. The

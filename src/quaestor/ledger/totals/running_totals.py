@@ -11,17 +11,17 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.numerics.safe_fractions import ratio_at_least
+from quaestor.accounting.numerics.balls import ratio_at_least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Column"]
+__all__ = ["MeterColumn"]
 
 _MOST_BITS = 900  # up to which floats are far from their ends
 
 
-class Column:
+class MeterColumn:
     """What one meter shows after every change: exact, as whole numbers over one denominator.
 
     Args:

@@ -14,8 +14,7 @@ from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.errors import InvalidParameter
 from quaestor.mechanisms.base import Mechanism
 from quaestor.mechanisms.kinds.exponential import ExponentialMechanism
-from quaestor.mechanisms.samplers.choice import choose
-from quaestor.mechanisms.samplers.randomness import uniform_below
+from quaestor.mechanisms.kinds.quantile import CandidateRuns
 from quaestor.mechanisms.undisclosed import Undisclosed
 
 if TYPE_CHECKING:
@@ -76,10 +75,10 @@ class CountedQuantile(Mechanism):
     def release(self, counts: Mapping[int, int]) -> int:
         """A quantile of the rows that are counted; any candidate if there are none."""
         values, numbers = self._checked(counts)
-        starts, sizes, scores = self._cells(values, numbers)
+        runs = CandidateRuns.between(values, numbers, first=self.low, last=self.high)
+        behind = runs.behind(self._parts * int(numbers.sum()), unit=_PARTS)
         rate = Fraction(self.epsilon) / (2 * self._sensitivity * _PARTS)
-        place = choose(scores.astype(np.float64), rate=rate, multiples=sizes.tolist())
-        return int(starts[place]) + uniform_below(int(sizes[place]))
+        return runs.drawn(np.minimum(behind, _FARTHEST), rate)
 
     def interval(self, *, confidence: float) -> Bounds:
         """By how many rows its rank is off with at least this probability."""
@@ -99,23 +98,6 @@ class CountedQuantile(Mechanism):
         if not inside or sum(numbers.tolist()) > _LARGEST:
             raise InvalidParameter("counts", Undisclosed(counts), _COUNTS)
         return values, numbers
-
-    def _cells(
-        self, values: NDArray[np.int64], numbers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Runs of candidates with one score each: where they start, how many, and the score."""
-        not_above = np.cumsum(numbers)
-        below = not_above - numbers
-        total = int(not_above[-1]) if numbers.size else 0
-        starts = np.concatenate(([self.low], values + 1, values))
-        ends = np.concatenate((values, [self.high + 1], values + 1))
-        fewest = np.concatenate((below, [total], below)) * _PARTS
-        most = np.concatenate((below, [total], not_above)) * _PARTS
-        wanted = self._parts * total
-        behind = np.maximum(np.maximum(fewest - wanted, wanted - most), 0)
-        scores = -np.minimum(behind, _FARTHEST)
-        held = ends > starts
-        return starts[held], (ends - starts)[held], scores[held]
 
     @property
     def _parts(self) -> int:

@@ -14,10 +14,9 @@ from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases import PureDP, Release
 from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.base import Mechanism
+from quaestor.mechanisms.base import Mechanism, check_confidence
 from quaestor.mechanisms.samplers.choice import check_scores, choose, flip
 from quaestor.mechanisms.samplers.randomness import uniform_below
-from quaestor.mechanisms.samplers.tails import check_confidence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
+
+from flint import arb
 
 from quaestor.accounting import releases
+from quaestor.accounting.numerics.balls import rational, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases.base import Release, check_count, check_real
-from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.base import RealNoise, WholeNoise, check_coordinates
+from quaestor.mechanisms.base import (
+    Coordinates,
+    RealNoise,
+    WholeNoise,
+    check_confidence,
+    check_coordinates,
+)
 from quaestor.mechanisms.grid import check_granularity, finest_grid, steps_across
 from quaestor.mechanisms.samplers.noise import Noise, gaussian_noise
-from quaestor.mechanisms.samplers.tails import gaussian_error, gaussian_reach
 
-__all__ = ["DiscreteGaussian", "Gaussian"]
+__all__ = ["DiscreteGaussian", "Gaussian", "gaussian_error", "gaussian_reach"]
 
 _FINENESS = 10  # bits: steps of 1/1024 of the sensitivity, or finer
 _SMALLEST, _LARGEST = 0.05, 1e9  # sigma in steps
 _LARGEST_SENSITIVITY = 100_000
+_BITS = 128
+_WIDE = 2.0  # from this sigma on, the variance is sigma^2 to all digits of a float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussian(WholeNoise):
+class DiscreteGaussian(Coordinates, WholeNoise):
     r"""Discrete Gaussian noise, :math:`P(x) \propto e^{-x^2/2\sigma^2}`, on whole numbers.
 
     ``sensitivity`` is the L2 sensitivity of what is released. The noise has exactly this law
@@ -37,6 +48,8 @@ class DiscreteGaussian(WholeNoise):
     >>> print(DiscreteGaussian(sigma=5.0, coordinates=3).loss)
     ZeroConcentratedDP(rho=0.02)
     """
+
+    description = releases.DiscreteGaussian
 
     sigma: float
     sensitivity: int = 1
@@ -67,14 +80,12 @@ class DiscreteGaussian(WholeNoise):
         reach = float(gaussian_reach(self.sigma, confidence=confidence))
         return Bounds(lower=0.0 - reach, upper=reach)
 
+    def for_counts(self) -> DiscreteGaussian:
+        """The same noise in proportion to a sensitivity of 1."""
+        return replace(self, sigma=self.sigma * (1 / self.sensitivity), sensitivity=1)
+
     def _noise(self) -> Noise:
         return gaussian_noise(self.sigma)
-
-    def _check_array(self, size: int) -> None:
-        if size > 1 and self.coordinates is None:
-            raise InvalidParameter(
-                "coordinates", None, "given for arrays: how many entries one person may change"
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +105,8 @@ class Gaussian(RealNoise):
     >>> print(Gaussian(sigma=10.0).loss)
     DiscreteGaussian(sigma=10240.0, sensitivity=1024)
     """
+
+    description = releases.Gaussian
 
     sigma: float
     sensitivity: float = 1.0
@@ -138,6 +151,10 @@ class Gaussian(RealNoise):
         """Where ``released - value`` lies with at least this probability, rounding included."""
         return self._with_rounding(gaussian_reach(self._sigma, confidence=confidence))
 
+    def for_counts(self) -> Gaussian:
+        """The same noise in proportion to a sensitivity of 1."""
+        return Gaussian(sigma=self.sigma * (1 / self.sensitivity))
+
     @property
     def _sigma(self) -> float:
         return self.sigma / self.step
@@ -151,3 +168,36 @@ def _concentrated(distance: Fraction, sigma: float) -> releases.ZeroConcentrated
     exact = distance**2 / (2 * Fraction(sigma) ** 2)
     rho = float(exact)
     return releases.ZeroConcentratedDP(rho=rho if rho >= exact else math.nextafter(rho, math.inf))
+
+
+def gaussian_reach(sigma: float, *, confidence: float) -> int:
+    r"""A t with :math:`P(|X| > t) \le 1 - c`, the least one or one more.
+
+    Theorem:
+        For m from 1 on, :math:`P(X \ge m) \le P(N(0, \sigma^2) \ge m - 1)` [Canonne, Kamath,
+        Steinke 2020], so that t suffices where the Gaussian passes t with that probability.
+        Proof: the weights fall, so that those from m on add up to at most the integral of
+        :math:`e^{-x^2/2\sigma^2}` from m - 1 on, and all together to at least
+        :math:`\sqrt{2\pi\sigma^2}`, by Poisson summation, whose other terms are positive.
+    """
+    missing = check_confidence(confidence)
+    with working_precision(_BITS):
+        limit, unit = rational(missing), 1 / (arb(sigma) * arb(2).sqrt())
+        guess = -NormalDist().inv_cdf(float(missing) / 2) * sigma
+        reach = max(0, math.floor(guess * (1 - 1e-9)) - 1)
+        while not (reach * unit).erfc() <= limit:
+            reach += 1
+    return reach
+
+
+@lru_cache(maxsize=64)
+def gaussian_error(sigma: float) -> float:
+    """The standard deviation of discrete Gaussian noise: sigma, unless that is small.
+
+    It is never above sigma [Canonne, Kamath, Steinke 2020].
+    """
+    if sigma >= _WIDE:
+        return sigma
+    weights = [math.exp(-(x * x) / (2 * sigma * sigma)) for x in range(80)]
+    squares = math.fsum(x * x * weight for x, weight in enumerate(weights))
+    return min(sigma, math.sqrt(2 * squares / (2 * math.fsum(weights) - 1)))

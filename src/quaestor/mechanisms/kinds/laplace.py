@@ -6,12 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from flint import arb
+
 from quaestor.accounting import releases
+from quaestor.accounting.numerics.balls import working_precision
 from quaestor.accounting.releases.base import check_real
-from quaestor.mechanisms.base import RealNoise, check_coordinates
+from quaestor.mechanisms.base import RealNoise, check_confidence, check_coordinates
 from quaestor.mechanisms.grid import check_granularity, finest_grid, steps_across
+from quaestor.mechanisms.kinds.geometric import laplace_error, laplace_reach
 from quaestor.mechanisms.samplers.noise import LARGEST_SCALE, Noise, floored_laplace_noise
-from quaestor.mechanisms.samplers.tails import floored_laplace_reach, laplace_error
 
 if TYPE_CHECKING:
     from quaestor.accounting.numerics.bounds import Bounds
@@ -43,6 +46,8 @@ class Laplace(RealNoise):
     >>> print(Laplace(scale=10.0, granularity=0.25, coordinates=3).loss)
     Laplace(scale=10.0, sensitivity=1.5)
     """
+
+    description = releases.Laplace
 
     scale: float
     sensitivity: float = 1.0
@@ -86,8 +91,18 @@ class Laplace(RealNoise):
         return math.sqrt(laplace_error(self._scale) ** 2 + 0.25) * self.step
 
     def interval(self, *, confidence: float) -> Bounds:
-        """Where ``released - value`` lies with at least this probability, rounding included."""
-        return self._with_rounding(floored_laplace_reach(self._scale, confidence=confidence))
+        r"""Where ``released - value`` lies with at least this probability, rounding included.
+
+        The floor of the noise in steps is t or more, and below -t, with probability
+        :math:`e^{-t/b}/2` each.
+        """
+        missing = check_confidence(confidence)
+        with working_precision(128):
+            return self._with_rounding(laplace_reach(self._scale, missing, arb(1)))
+
+    def for_counts(self) -> Laplace:
+        """The same noise in proportion to a sensitivity of 1."""
+        return Laplace(scale=self.scale * (1 / self.sensitivity))
 
     @property
     def _scale(self) -> float:

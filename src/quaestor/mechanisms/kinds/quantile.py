@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
 
-__all__ = ["Quantile", "quantile"]
+__all__ = ["CandidateRuns", "Quantile", "quantile"]
 
 _LARGEST_DOMAIN = 2**62
 
@@ -73,33 +73,16 @@ class Quantile(Mechanism):
     def release(self, values: ArrayLike) -> float:
         """A quantile of the data."""
         data = np.clip(values_on_grid(values, self.granularity), self._first, self._last).ravel()
-        starts, sizes, scores = self._cells(data)
-        rate = Fraction(self.epsilon) / 2
-        place = choose(scores.astype(np.float64), rate=rate, multiples=sizes.tolist())
-        return (int(starts[place]) + uniform_below(int(sizes[place]))) * self.granularity
+        points, counts = np.unique(data, return_counts=True)
+        runs = CandidateRuns.between(points, counts, first=self._first, last=self._last)
+        wanted = math.floor(Fraction(self.probability) * data.size + Fraction(1, 2))
+        return runs.drawn(runs.behind(wanted), Fraction(self.epsilon) / 2) * self.granularity
 
     def interval(self, *, confidence: float) -> Bounds:
         """By how many people its rank is off with at least this probability."""
         candidates = self._last - self._first + 1
         reach = self._selection.interval(confidence=confidence, candidates=candidates).lower
         return Bounds(lower=reach, upper=-reach)
-
-    def _cells(self, data: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-        """Runs of candidates with one score each: every gap between data, and every data value.
-
-        Returns where they start, how many candidates they hold, and their scores.
-        """
-        wanted = math.floor(Fraction(self.probability) * data.size + Fraction(1, 2))
-        points, counts = np.unique(data, return_counts=True)
-        not_above = np.cumsum(counts)
-        below = not_above - counts
-        starts = np.concatenate(([self._first], points + 1, points))
-        ends = np.concatenate((points, [self._last + 1], points + 1))
-        fewest = np.concatenate((below, [data.size], below))
-        most = np.concatenate((below, [data.size], not_above))
-        scores = -np.maximum(np.maximum(fewest - wanted, wanted - most), 0)
-        held = ends > starts
-        return starts[held], (ends - starts)[held], scores[held]
 
     @property
     def _selection(self) -> ExponentialMechanism:
@@ -112,6 +95,50 @@ class Quantile(Mechanism):
     @property
     def _last(self) -> int:
         return math.floor(Fraction(self.high) / Fraction(self.granularity))
+
+
+class CandidateRuns(NamedTuple):
+    """Runs of candidates with one score each: every gap between data, and every data value.
+
+    Where they start, how many candidates they hold, and how many data are below, and not above,
+    each of these.
+    """
+
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    below: NDArray[np.int64]
+    not_above: NDArray[np.int64]
+
+    @classmethod
+    def between(
+        cls, points: NDArray[np.int64], counts: NDArray[np.int64], *, first: int, last: int
+    ) -> CandidateRuns:
+        """Those of data at some points, so many at each, with candidates from first to last."""
+        up_to = np.cumsum(counts)
+        below = up_to - counts
+        total = up_to[-1:] if counts.size else np.zeros(1, np.int64)
+        starts = np.concatenate(([first], points + 1, points))
+        ends = np.concatenate((points, [last + 1], points + 1))
+        held = ends > starts
+        return cls(
+            starts[held],
+            (ends - starts)[held],
+            np.concatenate((below, total, below))[held],
+            np.concatenate((below, total, up_to))[held],
+        )
+
+    def behind(self, wanted: int, *, unit: int = 1) -> NDArray[np.int64]:
+        """How far the rank that is wanted, in units, is from those of each candidate."""
+        distance: NDArray[np.int64] = np.maximum(
+            np.maximum(self.below * unit - wanted, wanted - self.not_above * unit), 0
+        )
+        return distance
+
+    def drawn(self, behind: NDArray[np.int64], rate: Fraction) -> int:
+        """A candidate, by the exponential mechanism."""
+        scores = -behind.astype(np.float64)
+        place = choose(scores, rate=rate, multiples=self.sizes.tolist())
+        return int(self.starts[place]) + uniform_below(int(self.sizes[place]))
 
 
 def quantile(  # noqa: PLR0913  # what a quantile needs to be told

@@ -14,11 +14,10 @@ from quaestor.accounting import releases
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases.base import check_count
 from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.base import Mechanism
+from quaestor.mechanisms.base import DescribedMechanism, check_confidence
 from quaestor.mechanisms.grid import is_scalar, whole, wholes
 from quaestor.mechanisms.samplers.inversion import Inversion
 from quaestor.mechanisms.samplers.randomness import uniform_below, uniforms_below
-from quaestor.mechanisms.samplers.tails import check_confidence
 from quaestor.mechanisms.undisclosed import Undisclosed
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def _honesty(epsilon: float, others: int) -> Inversion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomizedResponse(Mechanism):
+class RandomizedResponse(DescribedMechanism):
     r"""Tell one's category with odds :math:`e^\varepsilon` against each other one.
 
     A value is a category, ``0`` to ``categories - 1``; an array holds one for each person. Whether
@@ -60,6 +59,8 @@ class RandomizedResponse(Mechanism):
     >>> print(RandomizedResponse(epsilon=1.0).loss)
     RandomizedResponse(epsilon=1.0, categories=2)
     """
+
+    description = releases.RandomizedResponse
 
     epsilon: float
     categories: int = 2
@@ -75,6 +76,15 @@ class RandomizedResponse(Mechanism):
     def loss(self) -> releases.RandomizedResponse:
         """What one person's answer costs that person."""
         return releases.RandomizedResponse(epsilon=self.epsilon, categories=self.categories)
+
+    @property
+    def neighbours(self) -> tuple[int, int]:
+        """Two categories."""
+        return 0, 1
+
+    def by_entry(self) -> RandomizedResponse:
+        """Itself: an array holds one category for each person."""
+        return self
 
     @overload
     def release(self, value: int) -> int: ...

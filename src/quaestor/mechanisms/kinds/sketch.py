@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.papers.sketch_sizes import least_rows, least_weight, relative_error
-from quaestor.mechanisms.base import Mechanism
-from quaestor.mechanisms.samplers.tails import check_confidence
+from quaestor.mechanisms.base import Mechanism, check_confidence
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,12 +14,11 @@ from flint import arb
 from quaestor.accounting import releases
 from quaestor.accounting.numerics.balls import rational
 from quaestor.accounting.releases.base import check_real
-from quaestor.mechanisms.base import RealNoise, check_coordinates
+from quaestor.mechanisms.base import RealNoise, check_confidence, check_coordinates
 from quaestor.mechanisms.grid import check_granularity, finest_grid, steps_across
 from quaestor.mechanisms.samplers.inversion import Inversion
 from quaestor.mechanisms.samplers.noise import Noise, floored_laplace_noise
 from quaestor.mechanisms.samplers.randomness import uniform_below, uniforms_below
-from quaestor.mechanisms.samplers.tails import check_confidence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,6 +105,8 @@ class Staircase(RealNoise):
     Staircase(epsilon=1.0, sensitivity=1.0, gamma=0.37890625)
     """
 
+    description = releases.Staircase
+
     epsilon: float
     sensitivity: float = 1.0
     gamma: float | None = None
@@ -149,7 +150,7 @@ class Staircase(RealNoise):
     @property
     def standard_error(self) -> float:
         """The standard deviation of the noise; rounding adds up to half a step."""
-        from quaestor.accounting.papers.least_variance import staircase_variance
+        from quaestor.accounting.releases.staircase import staircase_variance
 
         variance = staircase_variance(epsilon=self.epsilon, gamma=float(self._gamma))
         return math.sqrt(variance) * float(self._stair * self.step)
@@ -162,6 +163,10 @@ class Staircase(RealNoise):
         while not fall**stairs <= missing:
             stairs += 1
         return self._with_rounding(stairs * self._stair)
+
+    def for_counts(self) -> Staircase:
+        """The same noise in proportion to a sensitivity of 1."""
+        return Staircase(epsilon=self.epsilon, gamma=self.gamma)
 
     @property
     def _stair(self) -> int:

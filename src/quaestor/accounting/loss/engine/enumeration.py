@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.accounting.loss.laws.finite import FiniteLoss
-from quaestor.accounting.loss.laws.responses import Responses
 from quaestor.accounting.numerics.atoms import UNIT, AtomCurve, Atoms
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.engine.loss_sum import Product
+    from quaestor.accounting.loss.laws.law import Values
     from quaestor.accounting.numerics.complexes import Floats
 
 __all__ = ["enumerated"]
@@ -25,21 +24,14 @@ _MOST_VALUES = 64  # of one loss that comes more than once
 
 def enumerated(product: Product) -> AtomCurve | None:
     """The exact curve of a product that has few different sums; None if they are many."""
-    groups: list[tuple[Floats, Floats, int]] = []  # losses, logarithms of masses, count
+    groups: list[Values] = []
     blur = error = 0.0
     for law, count in product.terms:
-        if isinstance(law, FiniteLoss):
-            if not law.losses.size or law.doubt * count > 1.0:
-                return None
-            groups.append((law.losses, law.log_masses, count))
-            blur, error = blur + count * law.blur, error + 2 * count * law.doubt
-        elif isinstance(law, Responses) and law.epsilons.size <= 20:
-            for epsilon, times in zip(law.epsilons, law.counts, strict=True):
-                truth = -math.log1p(math.exp(-float(epsilon)))
-                pair = np.array([epsilon, -epsilon]), np.array([truth, truth - epsilon])
-                groups.append((*pair, int(times) * count))
-        else:
+        values = law.few_values(count)
+        if values is None:
             return None
+        groups += values
+        blur, error = blur + count * law.blur, error + 2 * count * law.doubt
     sums = 1
     for losses, _, count in groups:
         if count > _LARGEST_COUNT or (losses.size > _MOST_VALUES and count > 1):

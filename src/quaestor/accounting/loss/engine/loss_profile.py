@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from quaestor.accounting.curves.profile import Profile, least_epsilon
-from quaestor.accounting.loss.engine.closed_forms import closed_form
 from quaestor.accounting.loss.engine.enumeration import enumerated
 from quaestor.accounting.loss.engine.inversion import Line
 from quaestor.accounting.loss.engine.loss_sum import Product
@@ -49,7 +48,7 @@ class LossProfile(Profile):
         self._inherited: list[Line] = []
         self._log_kept, self._told = _log_kept(laws), _least_told(laws)
         listed = enumerated(self.product)
-        self._exact = closed_form(self.product) if listed is None else listed.bounds
+        self._exact = self.product.closed_form() if listed is None else listed.bounds
 
     def within(self, width: float) -> LossProfile:
         """The same, to answer within a relative ``width``; narrower costs more nodes."""

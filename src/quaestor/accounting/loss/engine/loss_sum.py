@@ -7,9 +7,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
+from flint import arb
 
-from quaestor.accounting.loss.laws.gaussian import GaussianLoss
 from quaestor.accounting.loss.laws.law import Lattice
+from quaestor.accounting.numerics.balls import outward, refined
 from quaestor.accounting.numerics.certified_arithmetic import certified_arithmetic, rough_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT
 from quaestor.errors import BeyondFloats
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from quaestor.accounting.loss.laws.law import Law
+    from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = ["Product", "least_point"]
@@ -99,8 +101,17 @@ class Product:
 
     def gaussian_variance(self) -> float:
         """The variance of the Gaussians among the terms: what decays for good, and smooths."""
-        gaussians = ((law, n) for law, n in self.terms if isinstance(law, GaussianLoss))
-        return sum(law.mu * law.mu * count for law, count in gaussians) * (1 - 1e-3)
+        return sum(law.gaussian_variance * count for law, count in self.terms) * (1 - 1e-3)
+
+    def closed_form(self) -> Callable[[float], Bounds] | None:
+        """The profile of one loss alone, where its law knows it; None otherwise."""
+        if self.moments_only or len(self.terms) != 1:
+            return None
+        law, count = self.terms[0]
+        curve = law.curve(count)
+        if curve is None:
+            return None
+        return lambda epsilon: outward(refined(lambda _: curve(arb(epsilon)))).clipped(0.0, 1.0)
 
     def largest(self) -> float:
         """The largest finite loss there can be."""

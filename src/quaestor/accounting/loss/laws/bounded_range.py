@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quaestor.accounting.loss.engine.exponential_sums import as_nats
+from quaestor.accounting.loss.laws.closed_form import blurred
 from quaestor.accounting.loss.laws.law import Law
+from quaestor.accounting.numerics.balls import ZERO
 from quaestor.accounting.numerics.complexes import UNIT, expm1
 
 if TYPE_CHECKING:
+    from flint import arb
+
+    from quaestor.accounting.loss.laws.closed_form import Curve
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = ["BoundedRangeLoss"]
@@ -44,6 +49,17 @@ class BoundedRangeLoss(Law):
 
     def __init__(self, epsilon: float) -> None:
         self.epsilon = self.largest = epsilon
+
+    def curve(self, count: int) -> Curve | None:
+        if count != 1:
+            return None
+        spread = blurred(self.epsilon)
+
+        def delta(epsilon: arb) -> arb:
+            below = (-((epsilon - spread) / 2).expm1()).max(ZERO)
+            return below * below / -(-spread).expm1()
+
+        return delta
 
     def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         e, a = self.epsilon, s + 0.5

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quaestor.accounting.loss.engine.exponential_sums import ExponentialSums
-from quaestor.accounting.loss.laws.law import Lattice, Law, decay_of_atoms
+from quaestor.accounting.loss.laws.law import Lattice, Law, Values, decay_of_atoms
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.numerics.certified_arithmetic import certified_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT
@@ -92,6 +92,11 @@ class FiniteLoss(Law):
 
     def listed(self) -> FiniteLoss:
         return self
+
+    def few_values(self, count: int) -> list[Values] | None:
+        if not self.losses.size or self.doubt * count > 1.0:
+            return None
+        return [Values(self.losses, self.log_masses, count)]
 
     def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         if not self.losses.size:  # everything is told: nothing is left to lose

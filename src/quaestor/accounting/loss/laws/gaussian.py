@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from quaestor.accounting.loss.laws.closed_form import blurred
 from quaestor.accounting.loss.laws.law import Law
 from quaestor.accounting.numerics.complexes import UNIT
+from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from quaestor.accounting.loss.laws.closed_form import Curve
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = ["GaussianLoss"]
@@ -26,14 +30,15 @@ class GaussianLoss(Law):
 
     def __init__(self, mu: float) -> None:
         self.mu = mu
+        self.gaussian_variance = mu * mu
 
     @classmethod
-    def together(cls, laws: Sequence[tuple[Law, int]]) -> list[tuple[Law, int]]:
+    def together(cls, laws: Sequence[tuple[Self, int]]) -> list[tuple[Law, int]]:
         """One Gaussian; its variance is summed exactly, so that many round no worse than one.
 
         In units of the largest mu: the square of a very small one would be no number at all.
         """
-        pairs = [(law.mu, count) for law, count in laws if isinstance(law, cls) and law.mu > 0.0]
+        pairs = [(law.mu, count) for law, count in laws if law.mu > 0.0]
         largest = max((mu for mu, _ in pairs), default=0.0)
         if largest == 0.0:
             return []
@@ -41,6 +46,9 @@ class GaussianLoss(Law):
             return [(GaussianLoss(largest), 1)]
         variance = math.fsum((mu / largest) ** 2 * count for mu, count in pairs)
         return [(GaussianLoss(largest * math.sqrt(variance)), 1)]
+
+    def curve(self, count: int) -> Curve | None:
+        return partial(gaussian_delta, blurred(self.mu)) if count == 1 else None
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
         return self.mu * self.mu / 2 * (thetas * (thetas + 1))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from quaestor.accounting.loss.engine.exponential_sums import as_nats
+from quaestor.accounting.loss.laws.closed_form import blurred, laplace_delta
 from quaestor.accounting.loss.laws.law import (
     Law,
     OneOfMany,
@@ -20,6 +22,7 @@ from quaestor.accounting.numerics.complexes import UNIT, expm1, log1p, summed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from quaestor.accounting.loss.laws.closed_form import Curve
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = ["LaplaceLoss", "LaplaceLosses"]
@@ -35,11 +38,10 @@ class LaplaceLoss(OneOfMany):
         self.epsilon = self.largest = epsilon
 
     @classmethod
-    def together(cls, laws: Sequence[tuple[Law, int]]) -> list[tuple[Law, int]]:
+    def together(cls, laws: Sequence[tuple[Self, int]]) -> list[tuple[Law, int]]:
         """All in one array, equal ones counted."""
         counts: Counter[float] = Counter()
         for law, count in laws:
-            assert isinstance(law, LaplaceLoss)  # noqa: S101
             counts[law.epsilon] += count
         arrays = (np.array(list(column), np.float64) for column in (counts, counts.values()))
         return [(LaplaceLosses(*arrays), 1)]
@@ -57,6 +59,11 @@ class LaplaceLosses(Law):
         with rough_arithmetic():  # more than floats hold is infinite
             self.largest = float(np.sum(epsilons * counts)) * (1 + 1e-13)
         self._few = representatives(epsilons, counts)
+
+    def curve(self, count: int) -> Curve | None:
+        if count != 1 or list(self.counts) != [1.0]:
+            return None
+        return partial(laplace_delta, blurred(float(self.epsilons[0])))
 
     def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         values, errors = np.empty(s.shape, np.complex128), np.empty(s.shape)

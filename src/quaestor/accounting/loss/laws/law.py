@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from quaestor.accounting.loss.laws.closed_form import Curve
     from quaestor.accounting.loss.laws.finite import FiniteLoss
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
@@ -29,6 +30,7 @@ __all__ = [
     "Lattice",
     "Law",
     "OneOfMany",
+    "Values",
     "decay_of_atoms",
     "least_one_minus_cosine",
     "representatives",
@@ -42,6 +44,14 @@ class Lattice(NamedTuple):
 
     offset: float
     gap: float
+
+
+class Values(NamedTuple):
+    """The values of a loss, the logarithms of their probabilities, and how often it comes."""
+
+    losses: Floats
+    log_masses: Floats
+    times: int
 
 
 class Law(ABC):
@@ -64,11 +74,14 @@ class Law(ABC):
     largest: float = math.inf
     """The largest finite loss there can be."""
 
+    gaussian_variance: float = 0.0
+    """That of a Gaussian loss, which smooths every sum it is part of; 0 for all others."""
+
     decays_quickly: bool = True
     """Whether the decay costs little enough to be asked about thousands of blocks."""
 
     @classmethod
-    def together(cls, laws: Sequence[tuple[Law, int]]) -> Sequence[tuple[Law, int]]:
+    def together(cls, laws: Sequence[tuple[Self, int]]) -> Sequence[tuple[Law, int]]:
         """The same sum of losses of this kind, in fewer laws where there is a quicker way."""
         return laws
 
@@ -108,6 +121,14 @@ class Law(ABC):
 
     def listed(self) -> FiniteLoss | None:
         """The same law as finitely many atoms, in both worlds; None where they are not known."""
+        return None
+
+    def few_values(self, count: int) -> list[Values] | None:  # noqa: ARG002
+        """The values of ``count`` such losses, where they are few enough to be listed."""
+        return None
+
+    def curve(self, count: int) -> Curve | None:  # noqa: ARG002
+        """The profile of ``count`` such losses alone, where it has a closed form."""
         return None
 
     def rough_log_moments(self, thetas: Floats) -> Floats:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from quaestor.accounting.loss.laws.law import (
     Lattice,
     Law,
     OneOfMany,
+    Values,
     least_one_minus_cosine,
     representatives,
 )
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Response", "Responses"]
 
 _GROUPS = 64  # of like epsilons, for the decay
+_FEW = 20  # epsilons whose sums are listed
 _WITNESSES = 256  # epsilons treated alone, for the decay
 _CHUNK = 1 << 20  # elements treated at once, to bound memory
 _POINTS = 32  # of interpolation
@@ -66,11 +68,10 @@ class Response(OneOfMany):
         return FiniteLoss(losses, first, first[::-1].copy(), infinite=told, opposite=told)
 
     @classmethod
-    def together(cls, laws: Sequence[tuple[Law, int]]) -> list[tuple[Law, int]]:
+    def together(cls, laws: Sequence[tuple[Self, int]]) -> list[tuple[Law, int]]:
         """All in one array, equal ones counted."""
         counts: Counter[float] = Counter()
         for law, count in laws:
-            assert isinstance(law, Response)  # noqa: S101
             counts[law.epsilon] += count
         del counts[0.0]
         if not counts:
@@ -98,6 +99,17 @@ class Responses(Law):
         if epsilons.size == 1:
             epsilon = float(epsilons[0])
             self.lattice = Lattice(epsilon * float(counts[0]), 2 * epsilon)
+
+    def few_values(self, count: int) -> list[Values] | None:
+        """Truth and lie of each."""
+        if self.epsilons.size > _FEW:
+            return None
+        listed = []
+        for epsilon, times in zip(self.epsilons, self.counts, strict=True):
+            truth = -math.log1p(math.exp(-float(epsilon)))
+            losses, logs = np.array([epsilon, -epsilon]), np.array([truth, truth - epsilon])
+            listed.append(Values(losses, logs, int(times) * count))
+        return listed
 
     def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         values, errors = np.zeros(s.shape, np.complex128), np.zeros(s.shape)

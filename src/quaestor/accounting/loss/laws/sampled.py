@@ -18,11 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quaestor.accounting.loss.laws.finite import FiniteLoss
-from quaestor.accounting.loss.laws.gaussian import GaussianLoss
-from quaestor.accounting.loss.laws.laplace import LaplaceLoss
 from quaestor.accounting.loss.laws.mixture import log_mixture
-from quaestor.accounting.loss.laws.sampled_gaussian import SampledGaussianLoss
-from quaestor.accounting.loss.laws.sampled_laplace import SampledLaplaceLoss
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.numerics.complexes import UNIT
 from quaestor.errors import InvalidParameter
@@ -31,25 +27,16 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.numerics.complexes import Floats
 
-__all__ = ["poisson_sampled", "sampled_without_replacement"]
+__all__ = ["no_loss", "poisson_sampled", "sampled_without_replacement"]
+
+
+def no_loss() -> FiniteLoss:
+    """The loss of a release that nobody is in."""
+    return FiniteLoss(np.zeros(1), np.zeros(1), np.zeros(1))
 
 
 def poisson_sampled(law: Law, rate: float) -> tuple[Law, ...]:
-    """Both directions: removing a person, and adding one."""
-    if rate == 1.0:
-        return (law,)
-    if rate == 0.0:
-        return (FiniteLoss(np.zeros(1), np.zeros(1), np.zeros(1)),)
-    if isinstance(law, GaussianLoss) and not law.known_by_moments_only:
-        return tuple(
-            SampledGaussianLoss(mu=law.mu, rate=rate, removing=removing)
-            for removing in (True, False)
-        )
-    if isinstance(law, LaplaceLoss):
-        return tuple(
-            SampledLaplaceLoss(epsilon=law.epsilon, rate=rate, removing=removing)
-            for removing in (True, False)
-        )
+    """Both directions, removing a person and adding one, of a law with finitely many atoms."""
     removing = _removed(_listed(law), rate)
     return removing, removing.turned()
 

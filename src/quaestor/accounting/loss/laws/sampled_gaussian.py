@@ -27,11 +27,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from quaestor.accounting.loss.engine.exponential_sums import ExponentialSums, as_nats
+from quaestor.accounting.loss.laws.closed_form import blurred, sampled
 from quaestor.accounting.loss.laws.law import (
     Law,
     OneOfMany,
@@ -41,11 +43,13 @@ from quaestor.accounting.loss.laws.law import (
 from quaestor.accounting.loss.laws.mixture import complex_log_mixture, log_mixture, log_mixture_size
 from quaestor.accounting.numerics.certified_arithmetic import rough_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT, summed
+from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from quaestor.accounting.loss.laws.closed_form import Curve
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = ["SampledGaussianLoss", "SampledGaussianLosses"]
@@ -67,11 +71,10 @@ class SampledGaussianLoss(OneOfMany):
         self.largest = math.inf if removing else -math.log1p(-rate)
 
     @classmethod
-    def together(cls, laws: Sequence[tuple[Law, int]]) -> list[tuple[Law, int]]:
+    def together(cls, laws: Sequence[tuple[Self, int]]) -> list[tuple[Law, int]]:
         """Those of one direction and of like mu in one: a common rule serves them."""
         alike: defaultdict[tuple[bool, int], list[tuple[float, float, int]]] = defaultdict(list)
         for law, count in laws:
-            assert isinstance(law, SampledGaussianLoss)  # noqa: S101
             octave = math.frexp(law.mu)[1]
             alike[law.removing, octave].append((law.mu, law.rate, count))
         return [
@@ -98,6 +101,12 @@ class SampledGaussianLosses(Law):
         self.largest *= 1 + 1e-13
         self._few = representatives(mus, counts)
         self.decays_quickly = mus.size <= 4
+
+    def curve(self, count: int) -> Curve | None:
+        if count != 1 or list(self.counts) != [1.0]:
+            return None
+        plain = partial(gaussian_delta, blurred(float(self.mus[0])))
+        return sampled(plain, float(self.rates[0]), removing=self.removing)
 
     def _power(self, theta: float) -> float:
         return theta + 1 if self.removing else -theta

@@ -17,12 +17,13 @@ what leaving the real axis by y adds. The argument of :math:`1-q+qe^{l+iy}` is a
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from quaestor.accounting.loss.engine.exponential_sums import ExponentialSums
+from quaestor.accounting.loss.laws.closed_form import blurred, laplace_delta, sampled
 from quaestor.accounting.loss.laws.law import Law, decay_of_atoms
 from quaestor.accounting.loss.laws.mixture import log_mixture, log_mixture_size
 from quaestor.accounting.numerics.certified_arithmetic import certified_arithmetic
@@ -30,6 +31,7 @@ from quaestor.accounting.numerics.complexes import UNIT
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
+    from quaestor.accounting.loss.laws.closed_form import Curve
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = ["SampledLaplaceLoss"]
@@ -69,6 +71,10 @@ class SampledLaplaceLoss(Law):
         logs = np.array([-math.log(2), -math.log(2) - epsilon])
         self._ends = np.array([-epsilon, epsilon])
         self.atoms = (ratios, logs + ratios) if removing else (-ratios, logs)
+
+    def curve(self, count: int) -> Curve | None:
+        plain = partial(laplace_delta, blurred(self.epsilon))
+        return sampled(plain, self.rate, removing=self.removing) if count == 1 else None
 
     def _log_ratio(self, x: Floats) -> Floats:
         return log_mixture(x, self.rate)
@@ -199,14 +205,15 @@ class SampledLaplaceLoss(Law):
         x, weights = self._places(max(round(self.epsilon), 2), 12)
         losses = np.concatenate((self._loss(x), self.atoms[0]))
         logs = np.concatenate((np.log(weights) + self._log_density(x), self.atoms[1]))
-        rises = np.outer(thetas, losses)
-        near = np.max(np.abs(rises), axis=1) <= _NEAR
-        close: Floats = np.log1p(np.expm1(np.where(near[:, None], rises, 0.0)) @ np.exp(logs))
-        if bool(np.all(near)):
-            return close
-        top = np.max(rises + logs, axis=1)
-        far = top + np.log(np.sum(np.exp(rises + logs - top[:, None]), axis=1))
-        values: Floats = np.where(near, close, far)
+        near = np.abs(thetas) * np.max(np.abs(losses)) <= _NEAR
+        values = np.zeros(thetas.shape)
+        if bool(np.any(near)):
+            rises = np.where(near[:, None], np.outer(thetas, losses), 0.0)
+            values = np.log1p(np.expm1(rises) @ np.exp(logs))
+        for i in np.flatnonzero(~near):  # one at a time: there may be a million places
+            exponents = thetas[i] * losses + logs
+            top = np.max(exponents)
+            values[i] = top + np.log(np.sum(np.exp(exponents - top)))
         return values
 
     def _rough_log_moment(self, theta: float) -> float:

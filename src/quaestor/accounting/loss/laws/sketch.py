@@ -24,14 +24,18 @@ good, for the real parts of the linear and quadratic factors stay positive.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from flint import arb
 
 from quaestor.accounting.loss.laws.law import Law
+from quaestor.accounting.numerics.chi_square import MOST_DEGREES, chi_square_tails
 from quaestor.accounting.numerics.complexes import UNIT, log1p
 
 if TYPE_CHECKING:
+    from quaestor.accounting.loss.laws.closed_form import Curve
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = ["GraphSketchLoss", "MatrixSketchLoss"]
@@ -75,6 +79,28 @@ class GraphSketchLoss(Law):
         line = s * (self._log if self.wider else -self._log)
         errors = self.rows / 2 * (error + 8 * UNIT * (np.abs(line) + np.abs(inner)))
         return -self.rows / 2 * (line + inner), errors
+
+    def curve(self, count: int) -> Curve | None:
+        r"""By the sum of squares, of as many rows as all have together.
+
+        With :math:`t_\pm = (\tfrac r2\ln(1+b) \pm \varepsilon)/b` and the regularised incomplete
+        gamma functions P and Q, for the wider Gaussian first :math:`Q(\tfrac r2, t_+) -
+        e^\varepsilon Q(\tfrac r2, (1+b)t_+)`; for the narrower first :math:`P(\tfrac r2, (1+b)t_-)
+        - e^\varepsilon P(\tfrac r2, t_-)`, and 0 where :math:`t_- \le 0`.
+        """
+        rows = self.rows * count
+        return partial(self._delta, rows) if rows <= MOST_DEGREES else None
+
+    def _delta(self, rows: int, epsilon: arb) -> arb:
+        excess = 2 * arb(self.sensitivity) / arb(self.weight)
+        middle, odds = arb(rows) / 2 * excess.log1p(), epsilon.exp()
+        if self.wider:
+            place = (middle + epsilon) / excess
+            far = chi_square_tails(rows, place * (1 + excess))[1]
+            return chi_square_tails(rows, place)[1] - odds * far
+        place = (middle - epsilon) / excess
+        far = chi_square_tails(rows, place * (1 + excess))[0]
+        return far - odds * chi_square_tails(rows, place)[0]
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
         return _rough(*self._log_moment(np.asarray(thetas, np.complex128)))

@@ -7,8 +7,8 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.engines.postgres.dialect import POSTGRES
 from quaestor.curator.kernel.relations import Base
-from quaestor.curator.scalars.dialects import POSTGRES
 from quaestor.errors import MissingExtra, SourceUnavailable
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from quaestor.curator.engines.files import between, kind_of, pattern_of
+from quaestor.curator.engines.spark.dialect import SPARK
 from quaestor.curator.kernel.relations import Base
-from quaestor.curator.scalars.dialects import SPARK
 from quaestor.errors import MissingExtra, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class SparkConnection:
             pattern,
             header=True,
             inferSchema=False,
-            sep=between(table),
+            sep=between(table.source.files or ""),
             escape='"',
             maxColumns=1_000_000,  # a line of more fields than the default fails
             multiLine=True,  # a quoted line break is part of its field, and no row of its own

@@ -1,0 +1,174 @@
+"""What is integrated, in which steps, and how far: a bound on everything beyond the last node."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from quaestor.accounting.loss.engine.saddle_point import NEGLIGIBLE, SaddlePoint
+from quaestor.errors import BeyondFloats
+
+if TYPE_CHECKING:
+    from quaestor.accounting.loss.engine.loss_sum import Product
+    from quaestor.accounting.loss.laws.law import Lattice
+    from quaestor.accounting.numerics.complexes import Complexes, Floats
+
+__all__ = ["Extent", "Integral", "LinePlan", "Tail", "planned"]
+
+_LARGEST_BLOCK = 1.02  # ratio of the ends of a block of the tail
+_MANY_BLOCKS = 6000  # where wide ones say too little
+_LITTLE_WORK = 1e6  # evaluations of e^(sL) for which a closer look does not pay
+_MOST_NODES = 1_200_000
+_MOST_WORK = 1.2e7  # evaluations of e^(sL), about half a second
+_TOO_MUCH_WORK = 4 * _MOST_WORK  # where the moment bound has to do
+
+
+class Tail(NamedTuple):
+    """Bounds on what lies beyond the last node, for the two kernels."""
+
+    delta: float
+    density: float
+
+
+class Extent(NamedTuple):
+    """How many nodes there are, and what lies beyond them."""
+
+    size: int
+    tail: Tail
+
+
+class _Blocks(NamedTuple):
+    """Stretches of the line with their ends, and a bound on what none of them covers."""
+
+    low: Floats
+    high: Floats
+    beyond: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integral:
+    """The integral over one vertical line, as the trapezoidal rule sees it.
+
+    Attributes:
+        product: the sum of losses whose moment is integrated.
+        theta: where the line crosses the real axis.
+        step: the distance of nodes.
+        smoothing: the variance of the Gaussian that is added, to make it decay.
+        lattice: where all losses lie, if it runs over one period only.
+    """
+
+    product: Product
+    theta: float
+    step: float
+    smoothing: float
+    lattice: Lattice | None
+
+    def smoothed_more(self) -> Integral:
+        """The same with twice the smoothing, which needs fewer nodes."""
+        return replace(self, smoothing=self.smoothing * 2)
+
+    def work(self, extent: Extent) -> float:
+        """About how many exponentials so many nodes cost."""
+        return self.product.work(extent.size, self.step)
+
+    def nodes(self, extent: Extent) -> Complexes:
+        """The points at which the moment is needed."""
+        return np.asarray(self.theta + 1j * self.step * np.arange(extent.size), np.complex128)
+
+    def extent(self, room: float) -> Extent:
+        """How many nodes are needed, and a bound on what lies beyond them.
+
+        Walks outward in blocks, each with what the laws certify about it, and cuts where everything
+        beyond fits into ``room``.
+        """
+        floor = NEGLIGIBLE + 40.0
+        if self.lattice is not None:
+            last = math.pi / self.lattice.gap
+        else:  # only Gaussians keep what they take away: others may come back later
+            last = math.sqrt(2 * floor / (self.smoothing + self.product.gaussian_variance()))
+        for longest in (math.inf, last / _MANY_BLOCKS):
+            low, high = _ends_of_blocks(self.step, last, longest)
+            if low.size == 0:
+                return Extent(2, Tail(0.0, 0.0))
+            beyond = 0.0
+            if self.lattice is None:
+                beyond = math.exp(-floor) * (self.step + last) * (1 + 1 / last**2)
+            extent = self._cut(_Blocks(low, high, beyond), room)
+            if self.lattice is not None or self.work(extent) < _LITTLE_WORK:
+                break
+            if not all(law.decays_quickly for law, _ in self.product.terms):
+                break
+        if self.lattice is not None:  # the last one at half the period
+            return extent._replace(size=min(extent.size, round(last / self.step) + 1))
+        return extent
+
+    def _cut(self, blocks: _Blocks, room: float) -> Extent:
+        """Cut where everything beyond fits into ``room``."""
+        low, high, beyond = blocks
+        nats = self.product.decay(self.theta, low, high) + self.smoothing * low**2 / 2
+        density = np.exp(-nats) * (high - low + self.step) / math.pi
+        kernel = low**-2.0
+        if self.lattice is not None:  # a geometric series falls like 1/t only, within its period
+            grown = (abs(self.theta) + 1) * self.lattice.gap / 2
+            kernel = math.pi * math.exp(min(grown, 600.0)) / low
+        delta = density * kernel
+        left_delta = np.append(np.cumsum(delta[::-1])[::-1], 0.0) + beyond
+        left_density = np.append(np.cumsum(density[::-1])[::-1], 0.0) + beyond
+        most = max(room, 2 * beyond * (1 + self.smoothing))
+        fits = left_delta + self.smoothing * left_density <= most
+        cut = int(np.argmax(fits)) if bool(np.any(fits)) else low.size
+        cut = min(cut, int(np.searchsorted(high, self.step * _MOST_NODES)))
+        reach = float(high[cut - 1]) if cut else self.step
+        count = math.ceil(reach / self.step) + 1
+        return Extent(count, Tail(float(left_delta[cut]), float(left_density[cut])))
+
+
+def _ends_of_blocks(step: float, last: float, longest: float) -> tuple[Floats, Floats]:
+    """Blocks from the first node to the last, each longer than the one before by 2 %."""
+    ends = [step]
+    while ends[-1] < last:
+        length = min(ends[-1] * _LARGEST_BLOCK + step - ends[-1], longest)
+        ends.append(min(ends[-1] + length, max(last, 2 * step)))
+    return np.array(ends[:-1]), np.array(ends[1:])
+
+
+class LinePlan(NamedTuple):
+    """What is integrated, through which point, how far, and whether smoothed more than asked."""
+
+    integral: Integral
+    point: SaddlePoint
+    extent: Extent
+    limited: bool
+
+
+def planned(product: Product, epsilon: float, *, width: float) -> LinePlan:
+    """Choose the line, the step, the smoothing and the last node for ``epsilon``."""
+    point = SaddlePoint.of(product, epsilon)
+    theta, reach, lattice = point.theta, point.reach, product.lattice()
+    smoothing = 0.0
+    if lattice is not None:
+        reach = 2 * max(math.ceil(reach / lattice.gap / 2), 1) * lattice.gap  # an even number
+    elif product.gaussian_variance() < (least := width / abs(theta * (theta + 1)) / 2):
+        smoothing = least
+    if not (1e-280 < reach < 1e280 and math.isfinite(point.spread)):
+        raise BeyondFloats("the losses are beyond floats")
+    integral = Integral(
+        product=product,
+        theta=theta,
+        step=2 * math.pi / reach,
+        smoothing=smoothing,
+        lattice=lattice,
+    )
+    most_work = _MOST_WORK * min(max(1e-4 / width, 1.0), 16.0)  # who asks for more waits longer
+    for _ in range(40):
+        room = point.total * (width * 1e-2 if integral.smoothing else 1e-13)
+        extent = integral.extent(room)
+        if not integral.smoothing or integral.work(extent) <= most_work:
+            break
+        integral = integral.smoothed_more()
+    if not integral.work(extent) <= max(_TOO_MUCH_WORK, most_work):
+        raise BeyondFloats("the losses are too far apart for a line")
+    return LinePlan(integral, point, extent, integral.smoothing > smoothing)

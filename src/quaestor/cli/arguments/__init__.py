@@ -1,0 +1,1 @@
+"""From what was typed to the values that the library takes; errors name the option."""

@@ -1,0 +1,167 @@
+"""Accounts drawn for people: burn-down bars, meters, and what still fits."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+
+from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.releases import counts_of
+from quaestor.cli.drawing.numbers import bar_and_percent, print_words, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from quaestor.accounting.releases import Release
+    from quaestor.curator.reports.account_summary import AccountSummary
+    from quaestor.ledger import Price
+    from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
+
+__all__ = [
+    "count_in_words",
+    "left_in_words",
+    "of_quota",
+    "print_accounts",
+    "print_price",
+    "print_promise",
+    "print_standing",
+    "print_what_fits",
+    "unit_in_words",
+]
+
+
+def count_in_words(left: int) -> str:
+    """How many of something fit."""
+    from quaestor.ledger.price import MANY
+
+    return "any number" if left >= MANY else str(left)
+
+
+def left_in_words(release: str, left: int) -> str:
+    """How many more of a release fit."""
+    return f"{count_in_words(left)} more of {release}"
+
+
+def unit_in_words(releases: Sequence[Release]) -> str:
+    """What is counted where one asks how many more would fit: single releases, or whole lists."""
+    kinds = list(counts_of(releases))
+    return str(kinds[0]) if len(kinds) == 1 else "the same list"
+
+
+def print_price(priced: Price) -> None:
+    """Whether it fits, what it asks of every meter, and what would fit."""
+    say(("it fits" if priced.fits else "it does [bold]not[/bold] fit") + escape(of_quota(priced)))
+    print_words(["meter", ""], [[each.title, each.words()] for each in priced.readings])
+    if priced.would_fit is not None:
+        say(f"instead, {priced.would_fit} would fit{of_quota(priced)}", plain=True)
+    count = count_in_words(priced.left)
+    say(f"{count} of {unit_in_words(priced.releases)} would fit in all", plain=True)
+
+
+def of_quota(priced: Price) -> str:
+    """Whose quota it is about, if it is about one."""
+    return "" if priced.quota_of is None else f" {priced.quota_of}'s quota"
+
+
+def print_promise(standing: Standing) -> None:
+    """The account: what it is, and what it promises, in words."""
+    definition = standing.definition
+    state = ", closed" if standing.closed else ""
+    target = f"epsilon {definition.epsilon!r}, delta {definition.delta!r}"
+    say(f"account {definition.name}: {definition.policy.kind}, {target}{state}", plain=True)
+    plain = Console(highlight=False, emoji=False)
+    if standing.problem is not None:
+        plain.print(f"It takes no further charges: {standing.problem}.", markup=False)
+        plain.print("It was opened with this promise:", markup=False)
+    plain.print(standing.words, markup=False)
+    if standing.planned is not None:
+        say(f"all that is declared loses epsilon {rounded_up(standing.planned)}")
+
+
+def print_what_fits(standing: Standing) -> None:
+    """How many more of what is expected, or of what was charged last, would fit."""
+    for holder in standing.holders:
+        whose = "" if holder.analyst is None else f" for {holder.analyst}"
+        where = f" on {holder.dataset}{whose}" if len(standing.holders) > 1 else ""
+        for release, left in holder.fits:
+            say(f"still fits{where}: {left_in_words(release, left)}", plain=True)
+
+
+def print_accounts(accounts: Iterable[AccountSummary]) -> None:
+    """One line for each account."""
+    rows = [
+        [
+            each.definition.name,
+            each.definition.policy.kind + _condition(each),
+            repr(each.definition.epsilon),
+            repr(each.definition.delta),
+            _some(each.definition.datasets),
+            bar_and_percent(each.least.left, cells=8),
+            str(each.entries),
+        ]
+        for each in accounts
+    ]
+    print_words(["account", "policy", "#epsilon", "#delta", "datasets", "#left", "#entries"], rows)
+
+
+def _condition(account: AccountSummary) -> str:
+    if account.closed:
+        return ", closed"
+    return ", overdrawn" if account.problem is not None else ""
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def print_standing(standing: Standing) -> None:
+    """The account, its burn-down, its meters and its odometer."""
+    definition = standing.definition
+    print_promise(standing)
+    shared = bool(definition.shares)
+    holders, meters = map(_holder, standing.holders), map(_meter, standing.meters)
+    _print_cells("Burn-down", ["dataset", "#left"], holders, shared=shared)
+    _print_cells("Meters", ["dataset", "meter", "rule", "#used", "#left"], meters, shared=shared)
+    print_what_fits(standing)
+    more = len(definition.datasets) - len(standing.datasets)
+    if more:
+        say(f"and {more} datasets more; --dataset NAME shows one")
+    reading = standing.odometer
+    lost = "no finite epsilon" if math.isinf(reading.epsilon) else rounded_up(reading.epsilon)
+    chance = f"except with probability {reading.delta!r}"
+    say(f"odometer: at most [bold]{lost}[/bold] was lost so far, {chance}")
+    counts = (f"{standing.statuses[name]} {name}" for name in ("released", "reserved", "void"))
+    say(f"entries: {', '.join(counts)}")
+    say(f"[dim]head {standing.head}[/dim]")
+
+
+def _print_cells(
+    title: str, heads: list[str], rows: Iterable[Sequence[str]], *, shared: bool
+) -> None:
+    """A table whose second column, whose budget it is, is there only where there are quotas."""
+    shown = [heads[0], "whose", *heads[1:]] if shared else heads
+    kept = [[cell for place, cell in enumerate(row) if shared or place != 1] for row in rows]
+    print_words(shown, kept, title=title)
+
+
+def _holder(holder: HolderStanding) -> Sequence[str]:
+    return holder.dataset, _whose(holder.analyst), bar_and_percent(holder.left)
+
+
+def _meter(line: MeterStanding) -> Sequence[str]:
+    from quaestor.ledger.amounts import shown_above, shown_below
+
+    balance = line.balance
+    if balance.spent is None or balance.remaining is None:
+        used = left = "of no use"
+    else:
+        used, left = shown_above(balance.spent), shown_below(balance.remaining)
+    return balance.dataset, _whose(balance.analyst), balance.meter, line.rule, used, left
+
+
+def _whose(analyst: str | None) -> str:
+    return "everybody" if analyst is None else analyst

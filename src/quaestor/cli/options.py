@@ -1,0 +1,59 @@
+"""Options and arguments that several commands share, each with one wording."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "HERE",
+    "AccountName",
+    "CatalogFile",
+    "Delta",
+    "Epsilon",
+    "Expressions",
+    "Json",
+    "LedgerPlace",
+    "PolicyKind",
+]
+
+HERE: str | None = None
+"""The ledger that the nearest catalog names; without a catalog, ``ledger.db`` in this folder."""
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Expressions = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RELEASE...",
+        help='Such as "ApproxDP(epsilon=0.1, delta=1e-8) * 30".',
+        show_default=False,
+    ),
+]
+Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="The total epsilon.")]
+Delta = Annotated[float, typer.Option("--delta", "-d", help="The total delta.")]
+AccountName = Annotated[
+    str, typer.Argument(metavar="NAME", help="The account.", show_default=False)
+]
+CatalogFile = Annotated[
+    Path | None,
+    typer.Option("--catalog", help="The catalog, if not the nearest quaestor.toml."),
+]
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        envvar="QUAESTOR_LEDGER",
+        help="A file, or an address such as postgresql://user@host/database, if not the catalog's.",
+    ),
+]
+
+
+class PolicyKind(StrEnum):
+    """What an account keeps to."""
+
+    OPEN = "open"
+    PLANNED = "planned"
+    DASHBOARD = "dashboard"

@@ -1,0 +1,75 @@
+"""Where engines differ: one small table of SQL for each of them.
+
+Everything else in the kernel is written once, in SQL that all engines read alike. The tables are in
+the engines' folders, and are handed in. All templates are total: no value of a row makes them fail,
+given the settings that connections make (division by zero is NULL in DuckDB and Spark; times are
+UTC; standard strings).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Dialect", "regex_literal"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """One engine's way to say things; ``{0}`` stands for the first argument."""
+
+    name: str
+    text: str
+    real: str
+    quote: str
+    """The character around names."""
+    bytewise: str
+    """A text that is compared, sorted and grouped by its bytes, whatever the column's collation."""
+    readable: str
+    """A stored text, or NULL if it is not UTF-8."""
+    bytes_of: str
+    """How many bytes a text has."""
+    decoded: str
+    """A text from the hexadecimal digits of its UTF-8."""
+    encoded: str
+    """The hexadecimal digits of a text."""
+    nan: str
+    quotient: str
+    """Of two whole numbers, towards zero."""
+    matches: str
+    """Whether a text matches a regular expression."""
+    divisor: str
+    """A divisor that gives NULL if it is zero."""
+    weekday: str
+    """Of a date: 0 for Sunday to 6."""
+    first_of: str
+    """The first day of a date's month or year."""
+    moment: str
+    """A point in time as a date; NULL, or a date outside the calendar, where there is none."""
+    zoned: str
+    """The same of a point in time with a zone: its date in UTC."""
+    days: str
+    """A date as a number of days since 1970."""
+    added: str
+    """A sum of whole numbers of at most 50 bits that cannot overflow."""
+    like: str
+    """Whether a text matches a pattern, in a time that grows with its length only."""
+    pattern: Callable[[str], str]
+    """A pattern of LIKE, in which a backslash is itself, as ``like`` takes it."""
+    strict: bool = False
+    """Whether floats raise errors where they overflow or underflow, and decimals exceed floats."""
+
+    def name_of(self, name: str) -> str:
+        """A name of the data owner, quoted."""
+        return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
+
+
+def regex_literal(part: str) -> str:
+    """A part of a pattern without ``%`` as a regular expression."""
+    return "".join(
+        "." if c == "_" else c if c.isalnum() or not c.isascii() else f"\\x{ord(c):02x}"
+        for c in part
+    )

@@ -1,0 +1,203 @@
+"""Kinds of events that hold noise: what each says as a release, and what a release says as it.
+
+One row of ``NOISE_EVENTS`` a kind; its two functions stand together.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from quaestor.accounting.numerics.balls import outward, rational, working_precision
+from quaestor.accounting.releases import (
+    ApproxDP,
+    Gaussian,
+    Geometric,
+    Laplace,
+    RandomizedResponse,
+    Release,
+    ZeroConcentratedDP,
+)
+from quaestor.accounting.releases.base import check_count, check_real
+from quaestor.errors import InvalidParameter
+from quaestor.interop.dp_accounting.events import Relation, dp_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "BITS",
+    "NOISE_EVENTS",
+    "NO_PROMISE",
+    "EventKind",
+    "Parts",
+    "RefusedEventError",
+    "refuse_relation",
+]
+
+Parts = list[tuple[Release, int]]
+
+NO_PROMISE = ApproxDP(epsilon=0.0, delta=1.0)
+BITS = 192
+_CLOSE = Fraction(1, 10**9)
+
+
+class EventKind(NamedTuple):
+    """A kind of event, and the kind of release that can be written as it, if there is one."""
+
+    event: Any
+    read: Callable[[Any, Any], Parts]
+    release: type[Release] | None = None
+    write: Callable[[Any, Any], Any] | None = None
+
+
+class RefusedEventError(Exception):
+    """An event that we say nothing about, and what would have been valid."""
+
+    def __init__(self, event: Any, valid: str) -> None:
+        super().__init__(valid)
+        self.event, self.valid = event, valid
+
+
+def refuse_relation(event: Any, relation: Any, *known: Any) -> NoReturn:
+    """Say under which relations an event would be known."""
+    names = " or ".join(one.name for one in known)
+    raise RefusedEventError(
+        event, f"composed under {names}, not {getattr(relation, 'name', relation)}"
+    )
+
+
+def _norms_apart(event: Any, relation: Any) -> int:
+    """How many times the bound on a person's values two neighbours may be apart."""
+    if relation is Relation.ADD_OR_REMOVE_ONE:
+        return 1
+    if relation is Relation.REPLACE_ONE:
+        return 2
+    refuse_relation(event, relation, Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE)
+
+
+def _known_norms(release: Any, relation: Any) -> int:
+    try:
+        return _norms_apart(release, relation)
+    except RefusedEventError as refused:
+        raise InvalidParameter("release", release, refused.valid) from None
+
+
+def _multiplier(release: Any, noise: float, relation: Any) -> float:
+    """How much noise there is for each unit of the norm that an event's values are bounded by."""
+    norms = _known_norms(release, relation)
+    return _at_most(norms * Fraction(noise) / Fraction(release.sensitivity))
+
+
+def _at_most(exact: Fraction) -> float:
+    """The largest float known not to be above."""
+    with working_precision(BITS):
+        return outward(rational(exact)).lower
+
+
+def _at_least(exact: Fraction) -> float:
+    with working_precision(BITS):
+        return outward(rational(exact)).upper
+
+
+def _nothing(event: Any, relation: Any) -> Parts:  # noqa: ARG001  # as every reader is called
+    return []
+
+
+def _no_promise(event: Any, relation: Any) -> Parts:  # noqa: ARG001  # as every reader is called
+    return [(NO_PROMISE, 1)]
+
+
+def _write_no_promise(release: Any, relation: Any) -> Any:  # noqa: ARG001  # about any neighbours
+    if release != NO_PROMISE:
+        raise InvalidParameter("release", release, "one that dp-accounting has an event for")
+    return dp_event.NonPrivateDpEvent()
+
+
+def _read_gaussian(event: Any, relation: Any) -> Parts:
+    norms = _norms_apart(event, relation)
+    if event.noise_multiplier == 0:
+        return [(NO_PROMISE, 1)]
+    return [(Gaussian(sigma=event.noise_multiplier, sensitivity=float(norms)), 1)]
+
+
+def _write_gaussian(release: Any, relation: Any) -> Any:
+    return dp_event.GaussianDpEvent(_multiplier(release, release.sigma, relation))
+
+
+def _read_laplace(event: Any, relation: Any) -> Parts:
+    norms = _norms_apart(event, relation)
+    if event.noise_multiplier == 0:
+        return [(NO_PROMISE, 1)]
+    return [(Laplace(scale=event.noise_multiplier, sensitivity=float(norms)), 1)]
+
+
+def _write_laplace(release: Any, relation: Any) -> Any:
+    return dp_event.LaplaceDpEvent(_multiplier(release, release.scale, relation))
+
+
+def _read_geometric(event: Any, relation: Any) -> Parts:
+    norms = _norms_apart(event, relation)
+    parameter = check_real("noise_parameter", event.noise_parameter, low=1e-150, high=1e150)
+    sensitivity = check_count("sensitivity", event.sensitivity)
+    scale = _at_most(1 / Fraction(parameter))
+    return [(Geometric(scale=scale, sensitivity=norms * sensitivity), 1)]
+
+
+def _write_geometric(release: Any, relation: Any) -> Any:
+    sensitivity, odd = divmod(release.sensitivity, _known_norms(release, relation))
+    if odd:
+        raise InvalidParameter("release", release, "of an even sensitivity under REPLACE_ONE")
+    return dp_event.DiscreteLaplaceDpEvent(_at_least(1 / Fraction(release.scale)), sensitivity)
+
+
+def _read_response(event: Any, relation: Any) -> Parts:
+    if relation is not Relation.REPLACE_ONE:
+        refuse_relation(event, relation, Relation.REPLACE_ONE)
+    buckets = check_count("num_buckets", event.num_buckets)
+    noise = check_real("noise_parameter", event.noise_parameter, low=0.0, high=1.0)
+    if buckets == 1 or noise == 1.0:
+        return []
+    if noise == 0.0:
+        return [(NO_PROMISE, 1)]
+    epsilon = _epsilon_of_response(noise, buckets)
+    return [(RandomizedResponse(epsilon=epsilon, categories=buckets), 1)]
+
+
+def _write_response(release: Any, relation: Any) -> Any:  # noqa: ARG001  # read back under it
+    k, epsilon = release.categories, Fraction(release.epsilon)
+    with working_precision(BITS + 2048):  # e^700 and its last bit
+        noise = outward(k / (rational(epsilon).exp() + (k - 1))).lower
+    if not (0 < noise < 1 and _epsilon_of_response(noise, k) <= epsilon * (1 + _CLOSE)):
+        raise InvalidParameter("release", release, "one whose noise parameter a float can hold")
+    return dp_event.RandomizedResponseDpEvent(noise, k)
+
+
+def _epsilon_of_response(noise: float, buckets: int) -> float:
+    r""":math:`e^\varepsilon = (1 - p + p/k) / (p/k)`, rounded up."""
+    odds = buckets * (1 - Fraction(noise)) / Fraction(noise)
+    with working_precision(BITS):
+        return outward(rational(odds).log1p()).upper
+
+
+def _read_concentrated(event: Any, relation: Any) -> Parts:  # noqa: ARG001  # a promise about any neighbours
+    if event.xi != 0:
+        raise RefusedEventError(event, "without xi, which Quaestor does not know")
+    return [(ZeroConcentratedDP(rho=event.rho), 1)]
+
+
+def _write_concentrated(release: Any, relation: Any) -> Any:  # noqa: ARG001  # about any neighbours
+    return dp_event.ZCDpEvent(release.rho)
+
+
+NOISE_EVENTS: tuple[EventKind, ...] = (
+    EventKind(dp_event.NoOpDpEvent, _nothing),
+    EventKind(dp_event.NonPrivateDpEvent, _no_promise, ApproxDP, _write_no_promise),
+    EventKind(dp_event.GaussianDpEvent, _read_gaussian, Gaussian, _write_gaussian),
+    EventKind(dp_event.LaplaceDpEvent, _read_laplace, Laplace, _write_laplace),
+    EventKind(dp_event.DiscreteLaplaceDpEvent, _read_geometric, Geometric, _write_geometric),
+    EventKind(
+        dp_event.RandomizedResponseDpEvent, _read_response, RandomizedResponse, _write_response
+    ),
+    EventKind(dp_event.ZCDpEvent, _read_concentrated, ZeroConcentratedDP, _write_concentrated),
+)

@@ -1,0 +1,185 @@
+"""What can be read of an account: its promise, its entries, what is left, and what was lost."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from quaestor.accounting.releases.base import check_real
+from quaestor.ledger import stored_text as texts
+from quaestor.ledger.definition import plan_problem, planned_epsilon
+from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, charge_facts
+from quaestor.ledger.journal.entries import read_entries
+from quaestor.ledger.journal.events import opened_by
+from quaestor.ledger.journal.verification import verify_account
+from quaestor.ledger.promise import promise_of
+from quaestor.ledger.standing import (
+    Standing,
+    holder_standing,
+    holder_standings,
+    shown_datasets,
+)
+from quaestor.ledger.store import statements as sql
+from quaestor.ledger.theory import PRICING
+from quaestor.ledger.totals.balance_columns import Change, balance_history
+from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from quaestor.ledger.cashier import Cashier
+    from quaestor.ledger.definition import AccountDefinition
+    from quaestor.ledger.journal.appender import State
+    from quaestor.ledger.journal.entries import Entry
+    from quaestor.ledger.journal.verification import Verification
+    from quaestor.ledger.standing import HolderStanding
+    from quaestor.ledger.store.base import Store
+    from quaestor.ledger.totals.balance_history import BalanceHistory
+    from quaestor.ledger.totals.odometer import OdometerReading
+
+__all__ = ["AccountView"]
+
+
+class AccountView(ABC):
+    """An account as its owner reads it. What was read before is remembered, and followed."""
+
+    definition: AccountDefinition
+    _store: Store
+    _cashier: Cashier
+    _counts: ChargeCounts | None = None
+    _costs: KnownCosts | None = None
+    _facts = ChargeFacts()
+    _plan_checked = False
+    _problem: str | None = None
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the account is called."""
+
+    @abstractmethod
+    def _known_dataset(self, dataset: str) -> str:
+        """One of the account's datasets."""
+
+    def words(self) -> str:
+        """What the account guarantees, in plain English: always of all answers together.
+
+        It names the neighbours, the facts that are believed, what was fixed in advance and by
+        whom, and how imported histories were charged. Where there are quotas it leaves those out,
+        since analysts may read this and not what others have charged.
+        """
+        imported: dict[int, str] = {}
+        if not self.definition.shares:
+            with self._store.reading() as session:
+                imported.update(session.rows(sql.STATEMENTS, account=self.name))
+        return promise_of(self.definition, imported=imported)
+
+    def problem(self) -> str | None:
+        """Why the account takes no further charges though it is not closed; None if it does.
+
+        By today's prices and theorems it promised, or was charged, too much: something was priced
+        too low when it was charged, or what its promise rests on is not proved. Do not show this
+        to an analyst who has a quota: it tells what others have charged.
+        """
+        return self._plan_problem() or self._cashier.overdrawn()
+
+    def _plan_problem(self) -> str | None:
+        """What is wrong with a plan that an earlier version accepted."""
+        if self.definition.policy.checked_again and not self._plan_checked:
+            self._plan_checked = True
+            with self._store.reading() as session:
+                opened = session.row(sql.OPENED, account=self.name)
+            if opened != (opened_by(PRICING),):
+                self._problem = plan_problem(self.definition)
+        return self._problem
+
+    def state(self) -> State:
+        """Where the account stands: how many events and entries, the last time, the head."""
+        return self._cashier.state()
+
+    def entries(self, *, after: int = 0) -> Iterator[Entry]:
+        """The charges in their order, from the one after number ``after``."""
+        return read_entries(self._store, self.name, after=after)
+
+    def standing(self, *, dataset: str | None = None) -> Standing:
+        """How the account stands, for its owner: on one dataset, or on those last charged.
+
+        Do not show this to an analyst who has a quota: it tells what others have charged.
+        """
+        definition, state = self.definition, self.state()
+        with self._store.reading() as session:
+            facts = self._facts = charge_facts(session, self.name, self._facts)
+        datasets = shown_datasets(definition, facts)
+        if dataset is not None:
+            datasets = (self._known_dataset(dataset),)
+        limits, totals_of = self._cashier.limits, self._cashier.balances
+        holders = holder_standings(limits, totals_of, facts, datasets, closed=bool(state.closed))
+        return Standing(
+            definition=definition,
+            words=self.words(),
+            closed=bool(state.closed),
+            problem=self.problem(),
+            head=state.head,
+            statuses=facts.statuses,
+            datasets=datasets,
+            holders=tuple(holders),
+            odometer=self.odometer(delta=definition.delta),
+            planned=planned_epsilon(definition),
+        )
+
+    def standing_on(self, dataset: str, *, analyst: str = "") -> HolderStanding:
+        """What is left on one dataset: of the account or, for an analyst with a quota, of that."""
+        known, totals = self._known_dataset(dataset), self._cashier.balances(analyst)
+        return holder_standing(self._cashier.limits, totals, dataset=known, analyst=analyst)
+
+    def least_left(self) -> HolderStanding:
+        """What is left of the account's total on the dataset where that is the least."""
+        limits, totals = self._cashier.limits, self._cashier.balances("")
+        each = (holder_standing(limits, totals, dataset=d) for d in self.definition.datasets)
+        return max(each, key=lambda standing: standing.used)
+
+    def odometer(self, *, delta: float) -> OdometerReading:
+        """What has been lost so far, whatever the policy, valid at every time.
+
+        What was read and priced before is remembered: another reading takes in what was charged
+        since.
+        """
+        at = check_real("delta", delta, low=0.0, high=1.0)
+        if self._counts is None:
+            self._counts = ChargeCounts(self._cashier.limits)
+        with self._store.reading() as session:
+            charged = self._counts.read(session)
+        return read_odometer(self.definition, charged.items(), delta=at, costs=self._known_costs())
+
+    def history(self, *, analyst: str = "") -> BalanceHistory:
+        """The balance after every entry, by meter and as epsilon at the account's delta.
+
+        Where the account has quotas, an analyst's history is that of the own quota: it says
+        nothing of other analysts. Without a name it is the owner who looks, at the total.
+        """
+        if analyst:
+            texts.name("analyst", analyst)
+        with self._store.reading() as session:
+            rows = session.rows(sql.CHANGES, account=self.name)
+        changes = map(Change._make, rows)
+        return balance_history(
+            self._cashier.limits, changes, analyst=analyst, costs=self._known_costs()
+        )
+
+    def verify(self, *, head: str | None = None) -> Verification:
+        """Check everything that the ledger knows of this account against its chain.
+
+        Args:
+            head: the chain's head as it was noted elsewhere, at any time: it must still be part
+                of the chain, which shows that nothing before it was taken away or rewritten.
+
+        Raises:
+            LedgerCorrupted: something does not hold together; it names the first such place.
+        """
+        with self._store.reading() as session:
+            return verify_account(session, self.name, head=head)
+
+    def _known_costs(self) -> KnownCosts:
+        if self._costs is None:
+            self._costs = KnownCosts()
+        return self._costs
