@@ -151,7 +151,7 @@ def _asked(path: Path, setting: _Setting) -> tuple[Any, Callable[[int], Any]]:
     from quaestor.curator.engines import engine_for
     from quaestor.curator.kernel.draws import NoisyMeasure
     from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
-    from quaestor.curator.kernel.measures import Rows, Total, Units
+    from quaestor.curator.kernel.measures import RowCount, Total, Units
     from quaestor.curator.language.expressions import Column
     from quaestor.curator.language.query import Scan
     from quaestor.mechanisms import Geometric
@@ -179,7 +179,7 @@ def _asked(path: Path, setting: _Setting) -> tuple[Any, Callable[[int], Any]]:
                 spread=setting.groups,
                 grain=grain,
             )
-            for measure in (Units(), Rows(rows=rows), total)
+            for measure in (Units(), RowCount(rows=rows), total)
         )
         return Measurement(
             dataset=setting.table,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from quaestor.curator.aggregates.recipe import Noised, Scatter
-    from quaestor.curator.kernel.measures import Measure, Rows, Total
+    from quaestor.curator.kernel.measures import Measure, RowCount, Total
     from quaestor.curator.language.query import Aggregate
     from quaestor.curator.language.terms import Term, Termlike
 
@@ -72,7 +72,7 @@ class RootOfMean(Recipe):
     """The root of a total over its rows, with the error of the linearised figure."""
 
     total: Total
-    rows: Rows
+    rows: RowCount
     largest: float
 
     @property

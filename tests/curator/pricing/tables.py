@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.kernel import figures
-from quaestor.curator.kernel.measures import Distinct, Histogram, Measure, Rows, Total, Units
+from quaestor.curator.kernel.measures import Distinct, Measure, RowCount, Total, Units, ValueCounts
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import Aggregated, Column, Keyed
 from quaestor.curator.language.query import (
@@ -41,7 +41,7 @@ class Exact:
     groups: list[tuple[Value, ...]]
     values: dict[Measure, list[int]]
     units: list[int]
-    histograms: dict[Histogram, list[dict[int, int]]] = field(default_factory=dict)
+    histograms: dict[ValueCounts, list[dict[int, int]]] = field(default_factory=dict)
 
 
 def release(asked: Query, offered: Offer, table: Exact) -> Answer:
@@ -121,7 +121,7 @@ def exact(asked: Query, measures: Sequence[Measure], table: Sequence[Mapping[str
     found = Exact(groups=groups, values={}, units=[_units(held[group]) for group in groups])
     for measure in measures:
         numbers = [_number(measure, held[group]) for group in groups]
-        if isinstance(measure, Histogram):
+        if isinstance(measure, ValueCounts):
             found.histograms[measure] = numbers
         else:
             found.values[measure] = numbers
@@ -147,7 +147,7 @@ def _number(measure: Any, rows: Sequence[Mapping[str, Value]]) -> Any:
             present = list(dict.fromkeys(present))
         assert len(present) <= measure.rows, "tables of these tests keep to their bounds"
         kept += present
-    if isinstance(measure, Rows):
+    if isinstance(measure, RowCount):
         return len(kept)
     if isinstance(measure, Distinct):
         return len(set(kept))

@@ -15,7 +15,7 @@ import pytest
 from quaestor import compose
 from quaestor.audit import Vectorised, assert_private, audit
 from quaestor.curator.kernel.draws import NoisyMeasure
-from quaestor.curator.kernel.measures import Histogram, Rows, Total, Units
+from quaestor.curator.kernel.measures import RowCount, Total, Units, ValueCounts
 from quaestor.curator.pricing.offers import Offer, offer
 from quaestor.mechanisms import Geometric
 from tests.curator.pricing.tables import Exact, aggregate, constant, query, release
@@ -33,13 +33,13 @@ def figures(aggregates: tuple[Aggregate, ...], offered: Offer, **of: Any) -> Vec
     def run(numbers: Any, runs: int) -> Any:
         private = of.get("private", False)
         asked = query(*aggregates, keys=None if private else range(runs))
-        if isinstance(numbers, dict) and Histogram in numbers:
+        if isinstance(numbers, dict) and ValueCounts in numbers:
             [histogram] = offered.measuring.measures
             table = Exact(
                 [(g,) for g in range(runs)],
                 {},
                 [1] * runs,
-                {histogram: [numbers[Histogram]] * runs},  # type: ignore[dict-item]
+                {histogram: [numbers[ValueCounts]] * runs},  # type: ignore[dict-item]
             )
         else:
             table = constant(offered, runs, numbers)
@@ -57,10 +57,10 @@ def figures(aggregates: tuple[Aggregate, ...], offered: Offer, **of: Any) -> Vec
 @pytest.mark.parametrize(
     ("aggregates", "neighbours"),
     [
-        ((COUNT,), ({Rows: 20}, {Rows: 21})),
+        ((COUNT,), ({RowCount: 20}, {RowCount: 21})),
         ((SUM,), ({Total: 50}, {Total: 60})),
-        ((MEAN,), ({Rows: 9, Total: 0}, {Rows: 10, Total: 5})),
-        ((COUNT, SUM), ({Rows: 20, Total: 0}, {Rows: 21, Total: 10})),
+        ((MEAN,), ({RowCount: 9, Total: 0}, {RowCount: 10, Total: 5})),
+        ((COUNT, SUM), ({RowCount: 20, Total: 0}, {RowCount: 21, Total: 10})),
     ],
     ids=["count", "sum", "mean", "both"],
 )
@@ -76,14 +76,14 @@ def test_released_figures_keep_within_what_they_cost(
 def test_private_groups_keep_within_what_they_cost(units: int) -> None:
     offered = offer(query(COUNT, keys=None), epsilon=1.0, delta=0.01)
     target = figures((COUNT,), offered, private=True)
-    neighbours = ({Units: units, Rows: units}, {Units: units + 1, Rows: units + 1})
+    neighbours = ({Units: units, RowCount: units}, {Units: units + 1, RowCount: units + 1})
     assert_private(target, neighbours=neighbours, claim=offered.composition, runs=RUNS)
 
 
 def test_quantiles_keep_within_what_they_cost() -> None:
     middle = (aggregate("quantile", high=6.0),)
     offered = offer(query(*middle, keys=[0]), epsilon=1.0)
-    neighbours = ({Histogram: {1: 1}}, {Histogram: {1: 1, 5: 1}})
+    neighbours = ({ValueCounts: {1: 1}}, {ValueCounts: {1: 1, 5: 1}})
     target = figures(middle, offered)
     assert_private(target, neighbours=neighbours, claim=offered.composition, runs=8_000)
 
@@ -113,7 +113,7 @@ def test_noise_of_half_the_size_is_found_out(aggregates: tuple[Aggregate, ...]) 
         offered,
         measurement=replace(offered.measurement, draws=(replace(draw, mechanism=half),)),
     )
-    neighbours = ({Rows: 20, Total: 0}, {Rows: 21, Total: 10})
+    neighbours = ({RowCount: 20, Total: 0}, {RowCount: 21, Total: 10})
     report = audit(
         figures(aggregates, wrong),
         neighbours=neighbours,

@@ -15,7 +15,7 @@ from quaestor.curator.aggregates.aggregate_kind import (
     squared_steps,
     stepped,
 )
-from quaestor.curator.kernel.measures import Distinct, Histogram, Rows, Total, Units
+from quaestor.curator.kernel.measures import Distinct, RowCount, Total, Units, ValueCounts
 from quaestor.curator.language.expressions import Arithmetic, Constant
 from quaestor.curator.pricing.offers import measures_of, offer
 from quaestor.curator.pricing.priced_parts import combinations_of, spread_of
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("asked", "kinds"),
     [
-        (aggregate("count"), [Rows]),
-        (aggregate("count", operand=X), [Rows]),
+        (aggregate("count"), [RowCount]),
+        (aggregate("count", operand=X), [RowCount]),
         (aggregate("units"), [Units]),
         (aggregate("distinct"), [Distinct]),
         (aggregate("sum"), [Total]),
-        (aggregate("mean"), [Total, Rows]),
-        (aggregate("variance"), [Total, Total, Rows]),
-        (aggregate("stddev"), [Total, Total, Rows]),
-        (aggregate("quantile"), [Histogram]),
+        (aggregate("mean"), [Total, RowCount]),
+        (aggregate("variance"), [Total, Total, RowCount]),
+        (aggregate("stddev"), [Total, Total, RowCount]),
+        (aggregate("quantile"), [ValueCounts]),
     ],
 )
 def test_each_aggregate_takes_its_measures(asked: Aggregate, kinds: list[type]) -> None:
@@ -55,7 +55,7 @@ def test_private_keys_take_the_number_of_units_which_then_is_shared() -> None:
 def test_aggregates_of_one_operand_share_all_they_can() -> None:
     functions = ("sum", "mean", "variance", "stddev")
     measuring = measures_of(query(aggregate("count", operand=X), *map(aggregate, functions)))
-    assert [type(measure) for measure in measuring.measures] == [Rows, Total, Total]
+    assert [type(measure) for measure in measuring.measures] == [RowCount, Total, Total]
     centred_total = measuring.measures[1]
     assert isinstance(centred_total, Total)
     assert centred_total.operand == Arithmetic("-", X, Constant(5.0, "real"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from mpmath import exp, mpf
 
-from quaestor.curator.kernel.measures import Rows, Total, Units
+from quaestor.curator.kernel.measures import RowCount, Total, Units
 from quaestor.curator.language.expressions import Aggregated, Arithmetic
 from quaestor.curator.language.query import Output
 from quaestor.curator.pricing.offers import offer
@@ -37,7 +37,7 @@ def by_group(
 def test_counts_carry_the_noise_of_their_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     seed(monkeypatch, 11)
     answer = by_group(
-        query(aggregate("count"), keys=range(GROUPS), rows=2), {Rows: 70}, epsilon=0.5
+        query(aggregate("count"), keys=range(GROUPS), rows=2), {RowCount: 70}, epsilon=0.5
     )
     noise = np.array(answer.column("a0").values) - 70
     for factor in FACTORS:
@@ -63,7 +63,7 @@ def test_sums_carry_the_noise_of_their_bounds_rows_and_groups(
 def test_gaussian_noise_has_the_deviation_of_its_rho(monkeypatch: pytest.MonkeyPatch) -> None:
     seed(monkeypatch, 13)
     asked = query(aggregate("count"), keys=range(GROUPS), rows=3, groups=2)
-    answer = by_group(asked, {Rows: 0}, rho=0.25)
+    answer = by_group(asked, {RowCount: 0}, rho=0.25)
     sigma = 3 / (2 * 0.125) ** 0.5
     for factor in FACTORS:
         law = discrete_gaussian(sigma * factor, 200)
@@ -75,7 +75,7 @@ def test_means_carry_the_noise_of_half_the_range(monkeypatch: pytest.MonkeyPatch
     seed(monkeypatch, 14)
     asked = query(aggregate("mean", low=0.0, high=20.0), keys=range(GROUPS))
     rows = 10**7
-    answer = by_group(asked, {Rows: rows, Total: 0}, epsilon=1.0)
+    answer = by_group(asked, {RowCount: rows, Total: 0}, epsilon=1.0)
     noise = np.rint((np.array(answer.column("a0").values) - 10.0) * rows).astype(np.int64)
     # shares of the total and the rows are as 1 and (1/3)^(1/3)
     share = 1 / (1 + (1 / 3) ** (1 / 3))
@@ -104,7 +104,7 @@ def test_private_groups_are_shown_from_their_threshold_on(monkeypatch: pytest.Mo
     offered = offer(asked, epsilon=1.0, delta=1e-3)
     threshold = offered.choice.mechanism.threshold  # type: ignore[union-attr]
     scale = offered.choice.mechanism.scale  # type: ignore[union-attr]
-    lone = release(asked, offered, constant(offered, GROUPS, {Units: 1, Rows: 1}))
+    lone = release(asked, offered, constant(offered, GROUPS, {Units: 1, RowCount: 1}))
     assert len(lone) <= GROUPS * 1e-3 + 5 * (GROUPS * 1e-3) ** 0.5
     at = release(asked, offered, constant(offered, GROUPS, {Units: threshold}))
     law = discrete_laplace(scale, 200)
@@ -213,7 +213,7 @@ def test_means_of_hardly_any_rows_say_that_nothing_is_known(
     seed(monkeypatch, 20)
     functions = ("mean", "variance", "stddev")
     asked = query(*map(aggregate, functions), keys=range(GROUPS))
-    answer = by_group(asked, {Rows: 1, Total: 0}, epsilon=0.1)
+    answer = by_group(asked, {RowCount: 1, Total: 0}, epsilon=0.1)
     for name, low, high in (("a0", 0.0, 10.0), ("a1", 0.0, 50.0), ("a2", 0.0, 50**0.5)):
         column = answer.column(name)
         figures = np.array(column.values, float)
@@ -223,7 +223,7 @@ def test_means_of_hardly_any_rows_say_that_nothing_is_known(
 
 
 def test_counts_may_be_below_zero_and_their_intervals_are_not() -> None:
-    answer = by_group(query(aggregate("count"), keys=range(GROUPS)), {Rows: 0}, epsilon=0.2)
+    answer = by_group(query(aggregate("count"), keys=range(GROUPS)), {RowCount: 0}, epsilon=0.2)
     column = answer.column("a0")
     assert column.lower is not None
     assert column.upper is not None

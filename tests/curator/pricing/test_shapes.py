@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.kernel.measures import Rows
+from quaestor.curator.kernel.measures import RowCount
 from quaestor.curator.language.expressions import (
     Aggregated,
     Arithmetic,
@@ -53,7 +53,7 @@ def test_having_order_and_limit_see_released_figures_only(monkeypatch: pytest.Mo
         order=((Aggregated(0), True), (Keyed(0), False)),
         limit=7,
     )
-    answer = by_group_of(asked, {Rows: 0})
+    answer = by_group_of(asked, {RowCount: 0})
     counts = answer.column("a0").values
     assert len(answer) == 7
     assert list(counts) == sorted(counts, reverse=True)  # type: ignore[type-var]
@@ -73,7 +73,7 @@ def test_rows_without_a_value_to_sort_by_come_last() -> None:
     )
     for descending in (True, False):
         asked = query(aggregate("count"), keys=range(4), order=((share, descending),))
-        keys = by_group_of(asked, {Rows: 5}).column("k").values
+        keys = by_group_of(asked, {RowCount: 5}).column("k").values
         assert keys[-1] == 1
         assert keys[:3] == ((2, 3, 0) if descending else (0, 3, 2))
 
@@ -126,7 +126,7 @@ def test_a_thousand_groups_take_milliseconds() -> None:
     either: list[dict[str, Any]] = [{"epsilon": 1.0}, {"rho": 0.1}]
     for terms in either:
         offered = offer(asked, **terms)
-        table = constant(offered, 1000, {Rows: 500})
+        table = constant(offered, 1000, {RowCount: 500})
         taken = []
         for _ in range(8):
             start = time.thread_time()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from quaestor.curator.analysis.facts import ValueFacts, article, default_step
 from quaestor.curator.analysis.intervals import bounds_remedy
-from quaestor.curator.kernel.measures import Rows, Total
+from quaestor.curator.kernel.measures import RowCount, Total
 from quaestor.curator.language.expressions import Arithmetic, Column, Constant, Expression, spell
 from quaestor.curator.language.query import Aggregate
 from quaestor.errors import InvalidParameter, RefusedQuery
@@ -320,6 +320,6 @@ def total_of(whole: Stepped, rows: int) -> Total:
     return Total(operand=whole.operand, low=whole.low, high=whole.high, step=whole.step, rows=rows)
 
 
-def rows_of(operand: Expression, rows: int) -> Rows:
+def rows_of(operand: Expression, rows: int) -> RowCount:
     """The measure that counts the rows where an operand has a value."""
-    return Rows(rows=rows, operand=operand)
+    return RowCount(rows=rows, operand=operand)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from quaestor.curator.aggregates.aggregate_kind import AggregateKind, Spelling, SqlCall
 from quaestor.curator.aggregates.count_distinct import read_distinct
 from quaestor.curator.aggregates.recipe import Linear
-from quaestor.curator.kernel.measures import Rows
+from quaestor.curator.kernel.measures import RowCount
 from quaestor.curator.language.query import Aggregate
 from quaestor.curator.language.terms import Measured, Term, measured
 
@@ -67,5 +67,5 @@ class CountKind(AggregateKind):
     def recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
         """The rows themselves."""
         del centred
-        counted = Rows(rows=rows, operand=aggregate.operand)
+        counted = RowCount(rows=rows, operand=aggregate.operand)
         return Linear(aggregate=aggregate, terms=((counted, 1.0),), largest=rows, least=0.0)

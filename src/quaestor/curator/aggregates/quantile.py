@@ -9,7 +9,7 @@ import numpy as np
 
 from quaestor.curator.aggregates.aggregate_kind import OfNumbers, Spelling, SqlCall
 from quaestor.curator.aggregates.recipe import Estimates, Expected, Recipe
-from quaestor.curator.kernel.measures import Chosen, Histogram
+from quaestor.curator.kernel.measures import Chosen, ValueCounts
 from quaestor.curator.language.expressions import Constant
 from quaestor.curator.language.terms import measured
 from quaestor.errors import RefusedQuery
@@ -119,7 +119,7 @@ class QuantileKind(OfNumbers):
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
         """One choice in the histogram of the operand."""
         del centred
-        histogram = Histogram(
+        histogram = ValueCounts(
             operand=whole.operand, low=whole.low, high=whole.high, step=whole.step, rows=rows
         )
         chosen = Chosen(histogram=histogram, probability=aggregate.probability)

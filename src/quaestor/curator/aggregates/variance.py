@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.aggregates.aggregate_kind import Stepped
     from quaestor.curator.aggregates.recipe import Noised, Scatter
-    from quaestor.curator.kernel.measures import Measure, Rows, Total
+    from quaestor.curator.kernel.measures import Measure, RowCount, Total
     from quaestor.curator.language.query import Aggregate
     from quaestor.curator.language.terms import Term, Termlike
 
@@ -101,7 +101,7 @@ class Deviation(Recipe):
 
     total: Total
     square: Total
-    rows: Rows
+    rows: RowCount
     square_centre: float
     half: float
     root: bool

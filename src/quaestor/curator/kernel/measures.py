@@ -199,8 +199,3 @@ class Chosen(Measure):
     def sensitivity(self) -> int:
         """How far one unit can move a rank."""
         return self.histogram.sensitivity
-
-
-Rows = RowCount
-Histogram = ValueCounts
-Joint = JointTotals
