@@ -6,6 +6,7 @@ need Spark: the cluster is started once. A PostgreSQL starts in a second; each p
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from itertools import count
@@ -32,6 +33,9 @@ _LONG = (
     "tests/ledger/",
     "tests/curator/hostile/",
 )
+
+# Before numpy is imported: each process has its own core, and threads that wait would take another.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # On a busy machine everything takes long, and nothing is wrong.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

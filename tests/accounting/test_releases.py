@@ -23,7 +23,7 @@ from quaestor import (
     parse_release,
     release_from_json,
 )
-from quaestor.accounting.releases import RELEASES
+from quaestor.accounting.releases import RELEASES, counts_of
 from quaestor.accounting.releases.base import LARGEST_COUNT, LARGEST_EPSILON, check_count
 
 Field = dataclasses.Field[Any]
@@ -191,6 +191,15 @@ def test_counts_of_counts_stay_within_the_largest_count() -> None:
     assert many * 1 == many
     with pytest.raises(InvalidParameter, match="count must be a whole number from 1 to "):
         many * 2
+
+
+@given(st.lists(releases, max_size=6))
+def test_equal_releases_are_counted_together(history: list[Release]) -> None:
+    counts = counts_of(history)
+    assert all(single.counted() == (single, 1) for single in counts)
+    for single, count in counts.items():
+        assert count == sum(each.counted()[1] for each in history if each.counted()[0] == single)
+    assert counts.total() == sum(each.counted()[1] for each in history)
 
 
 def test_a_repeated_release_is_not_repeated_by_hand() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.engines.registry import engine_for, tables_of
+from quaestor.curator.engines.engine import engine_for, tables_of
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.pricing.priced_question import Budget, plan, price
 from quaestor.errors import EngineFailed

@@ -35,7 +35,9 @@ def ranges(rng: random.Random, *, kinds: int) -> list[Release]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed", [*range(16), *(pytest.param(n, marks=pytest.mark.slow) for n in range(16, 40))]
+)
 def test_fixed_in_advance_at_most_adaptive_at_most_the_closed_forms(seed: int) -> None:
     rng = random.Random(seed)
     releases = ranges(rng, kinds=rng.choice([1, 1, 2]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from quaestor.curator.engines.registry import engine_for, place_of, tables_of
+from quaestor.curator.engines.engine import engine_for, place_of, tables_of
 from quaestor.errors import EngineFailed
 
 if TYPE_CHECKING:

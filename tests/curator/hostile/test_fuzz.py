@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.answers.answer import Answer
 
-STATEMENTS = 10_000
+STATEMENTS = [3_000, pytest.param(10_000, marks=pytest.mark.slow)]
 RUNS = 40  # so many reach the engine; some of them take half a second
 EPSILON = 0.01
 
@@ -80,8 +80,9 @@ def asked(curator: Curator, text: str) -> tuple[str, Answer | None]:
     return ("repeated" if answer.repeated else "answered"), answer
 
 
+@pytest.mark.parametrize("count", STATEMENTS)
 def test_every_statement_is_refused_or_answered_with_noise_and_an_entry(
-    curator: Curator, monkeypatch: pytest.MonkeyPatch
+    curator: Curator, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     account = curator.open_account("all")
     released = Released()
@@ -98,7 +99,7 @@ def test_every_statement_is_refused_or_answered_with_noise_and_an_entry(
         return prepared(measurement)
 
     monkeypatch.setattr(curator._engines, "prepared", stopping)
-    for number in range(STATEMENTS):
+    for number in range(count):
         text = kinds[number % len(kinds)]()
         outcome, answer = asked(curator, text)
         found[outcome] += 1
@@ -113,7 +114,7 @@ def test_every_statement_is_refused_or_answered_with_noise_and_an_entry(
     for dataset in ("hospital", "staff"):
         [spent] = [b.spent for b in account.remaining(dataset=dataset) if b.meter == "epsilon"]
         assert float(spent or 0) == pytest.approx(charged[dataset], rel=1e-9)
-    assert found["RefusedQuery"] > STATEMENTS / 2
+    assert found["RefusedQuery"] > count / 2
     assert set(found) <= {"answered", "RefusedQuery", "Enough", "repeated", "InvalidParameter"}, (
         found
     )

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.engines.registry import tables_of
+from quaestor.curator.engines.engine import tables_of
 from quaestor.curator.pricing.offers import Accuracy, offer
 from quaestor.curator.questions.canonical import canonical_json
 from quaestor.curator.questions.wire import to_wire
