@@ -43,7 +43,7 @@ def criterion(asked: Query, draws: list[Draw]) -> float:
         by_kind[name] = unit_variance(draw)
     total = by_kind.get("Top", 0.0)
     for each in asked.aggregates:
-        n, t, s = (by_kind.get(name, 0.0) for name in ("Rows", "Total", "Square"))
+        n, t, s = (by_kind.get(name, 0.0) for name in ("RowCount", "Total", "Square"))
         # the mean is uniform: a third; the square has half the range: a quarter
         total += {
             "count": n,
