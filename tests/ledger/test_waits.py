@@ -20,7 +20,7 @@ from quaestor.errors import LedgerUnavailable
 from quaestor.ledger import Ledger
 from quaestor.ledger.store import postgres
 from quaestor.ledger.store.base import WAIT
-from quaestor.ledger.store.postgres import PATIENCE
+from quaestor.ledger.store.postgres_wire import PATIENCE
 from tests.ledger.places import around, definition
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def black_hole(address: str) -> Iterator[tuple[BlackHole, str]]:
 def test_a_server_that_says_nothing_any_more_is_given_up(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quaestor.ledger.store.postgres.PATIENCE", 1.0)
+    monkeypatch.setattr("quaestor.ledger.store.postgres_wire.PATIENCE", 1.0)
     monkeypatch.setitem(postgres._CONNECT, "connect_timeout", 2)
     with black_hole(database) as (hole, address), Ledger(address) as ledger:
         account = ledger.open_account(definition())

@@ -71,6 +71,7 @@ class Cashier:
         """Keep the store and the account's arithmetic."""
         self.store, self.limits = store, limits
         self._prices: tuple[object, dict[object, Price]] = (None, {})
+        self._others = False  # whether somebody else has charged since this one did
 
     @property
     def name(self) -> str:
@@ -131,7 +132,8 @@ class Cashier:
             journal.keep(known, balances)
             return entries if job is None else job.add(journal, entry=entries[0])
 
-        done = write(self.store, self.name, work)
+        analyst = requests[0].analyst if self._others and requests else None
+        done = write(self.store, self.name, work, reading=analyst)
         if isinstance(done, _Refused):
             raise self._overdrawn(done) or self._priced(done).refusal()
         return done
@@ -352,6 +354,7 @@ class Cashier:
             return journal.price_again(self.limits)
         (analyst,) = analysts or {""}
         if journal.known is None:
+            self._others = self._known.head != journal.state.head
             return self._seen(journal.session, self._known, journal.state, analyst)
         known, holders = journal.known, frozenset(self.limits.holders(analyst))
         if known.holders is None or known.covers(holders):

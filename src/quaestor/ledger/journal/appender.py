@@ -216,12 +216,15 @@ class Journal:
             store.totals[self._account] = known._replace(head=state.head)
 
 
-def write(store: Store, account: str, work: Callable[[Journal], Any]) -> Any:
+def write(
+    store: Store, account: str, work: Callable[[Journal], Any], *, reading: str | None = None
+) -> Any:
     """Have work done on an account, together with that of others who wait for it.
 
-    What the work raises is its own failure if it has written nothing before.
+    What the work raises is its own failure if it has written nothing before. ``reading`` is the
+    analyst whose totals it will probably read: they come together with the lock.
     """
-    return store.writer(account, partial(_perform, store)).do(account, work)
+    return store.writer(account, partial(_perform, store)).do(account, work, reading=reading)
 
 
 def write_alone(store: Store, work: Callable[[Session], Any], *, account: str = "") -> Any:
@@ -273,6 +276,8 @@ def _perform_alone(store: Store, job: Job) -> None:
 
 def _perform_together(store: Store, jobs: list[Job]) -> None:
     with store.writing() as session:
+        if jobs[0].reading is not None:
+            session.foresee(sql.BALANCES_OF, account=jobs[0].account, analyst=jobs[0].reading)
         journal = Journal(store, session, jobs[0].account)
         for job in jobs:
             before = journal.touched

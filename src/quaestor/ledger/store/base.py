@@ -96,6 +96,9 @@ class Session(ABC):
         found = self.rows(statement, **parameters)
         return found[0] if found else None
 
+    def foresee(self, statement: str, **parameters: Any) -> None:  # noqa: B027  # where it is far
+        """Something will probably be asked after the next question: bring both at once."""
+
     @abstractmethod
     def locked(self, account: str, *, seen: int) -> Locked:
         """The account's head, which nobody else can change before the end of this."""

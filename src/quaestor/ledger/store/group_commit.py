@@ -26,11 +26,13 @@ _MOST = 64  # jobs in one transaction: nobody waits long for a batch to be worke
 class Job:
     """One piece of writing, and what came of it."""
 
-    __slots__ = ("account", "alone", "cancelled", "done", "problem", "result", "work")
+    __slots__ = ("account", "alone", "cancelled", "done", "problem", "reading", "result", "work")
 
-    def __init__(self, account: str, work: Callable[[Any], Any], *, alone: bool) -> None:
+    def __init__(
+        self, account: str, work: Callable[[Any], Any], *, alone: bool, reading: str | None
+    ) -> None:
         """Nothing has come of it yet."""
-        self.account, self.work, self.alone = account, work, alone
+        self.account, self.work, self.alone, self.reading = account, work, alone, reading
         self.result: Any = None
         self.problem: BaseException | None = None
         self.cancelled = False
@@ -58,12 +60,19 @@ class GroupWriter:
         """Whether this belongs to a parent process, whose thread is not here."""
         return self._process != os.getpid()
 
-    def do(self, account: str, work: Callable[[Any], Any], *, alone: bool = False) -> Any:
+    def do(
+        self,
+        account: str,
+        work: Callable[[Any], Any],
+        *,
+        alone: bool = False,
+        reading: str | None = None,
+    ) -> Any:
         """Have it done, and wait until it is durable.
 
-        Whoever is interrupted meanwhile does not know whether it was: what has begun is finished.
+        ``reading`` is the analyst whose totals it will probably read first. Whoever is interrupted meanwhile does not know whether it was: what has begun is finished.
         """
-        job = Job(account, work, alone=alone)
+        job = Job(account, work, alone=alone, reading=reading)
         try:
             self._queue.put(job)
             if not self._serving.locked():

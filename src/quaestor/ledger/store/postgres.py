@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -13,16 +11,15 @@ from sqlalchemy import create_engine, event
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
 from quaestor.ledger.store.driver_errors import postgres_trouble, unavailable
+from quaestor.ledger.store.postgres_wire import PATIENCE, BoundedConnection, Statement, exchange
 
 if TYPE_CHECKING:
+    from psycopg.pq.abc import PGresult
     from sqlalchemy import URL, Connection, Engine
 
     from quaestor.errors import QuaestorError
 
-__all__ = ["PATIENCE", "PostgresStore"]
-
-PATIENCE = 1.5 * WAIT
-"""How many seconds a server may take for one answer, before the connection counts as lost."""
+__all__ = ["PostgresStore"]
 
 _READING = 10 * WAIT  # a check of a long ledger thinks between two questions
 
@@ -40,14 +37,14 @@ SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US
 """
 _LOCK_ACCOUNTS = "SELECT pg_advisory_xact_lock(7182818284)"  # any number unlikely to be another's
 
-_COMMIT: list[tuple[str, dict[str, Any]]] = [("COMMIT", {})]
+_COMMIT: list[Statement] = [("COMMIT", {})]
 
 # The first commit lets go of the account's lock at once, and whoever waits for it can go on. What
 # follows is a transaction of its own, whose synchronous commit returns when the log is on the disk
 # (and on synchronous replicas) up to its end, and so with everything before it. The server flushes
 # the log once for all who wait for that: with one synchronous commit, the lock would be held
 # meanwhile, and each account would have the disk for itself.
-_DURABLE: list[tuple[str, dict[str, Any]]] = [
+_DURABLE: list[Statement] = [
     ("SET LOCAL synchronous_commit = off", {}),
     ("COMMIT", {}),
     ("SELECT pg_logical_emit_message(true, 'quaestor', '')", {}),
@@ -62,27 +59,8 @@ _CONNECT = {
     "keepalives_count": 4,
     "tcp_user_timeout": int(1000 * WAIT / 2),
     "application_name": "quaestor ledger",
+    "client_encoding": "utf8",
 }
-
-
-class _Bounded(psycopg.Connection[Any]):
-    """A connection that waits for no answer for ever."""
-
-    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
-        """Wait for an answer; a connection that brings none is closed."""
-        try:
-            return super().wait(gen, interval, PATIENCE if timeout is None else timeout)
-        except psycopg.errors._WaitTimeout:  # noqa: SLF001  # its documented base says less
-            self.pgconn.finish()
-            raise psycopg.OperationalError("no answer") from None
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        """Nothing is planned yet."""
-        super().__init__(*given, **named)
-        self.planned: set[str] = set()
-
-    def __del__(self, *_: Any) -> None:
-        """Let the connection go without a warning: an interrupt may have dropped it."""
 
 
 class PostgresSession(Session):
@@ -92,31 +70,48 @@ class PostgresSession(Session):
     goes to the server and back twice, whatever it consists of.
     """
 
-    __slots__ = ("_begin", "_sent", "_waiting")
+    __slots__ = ("_begin", "_foreseen", "_sent", "_waiting", "_wished")
 
-    _driver: _Bounded
+    _driver: BoundedConnection
 
     def __init__(self, store: Store, begin: str) -> None:
         """Take a connection; the beginning travels with the first statement."""
         super().__init__(store, writing=begin == store.begin_writing)
         self._begin, self._sent = begin, False
-        self._waiting: list[tuple[str, dict[str, Any]]] = [(begin, {})]
+        self._waiting: list[Statement] = [(begin, {})]
+        self._wished: Statement | None = None
+        self._foreseen: tuple[Statement, list[Row]] | None = None
 
     def run(self, statement: str, **parameters: Any) -> None:
         """Make one change, before the next answer or at the end."""
-        self._waiting.append((_written(statement), parameters))
+        self._foreseen = None
+        self._waiting.append((statement, parameters))
+
+    def foresee(self, statement: str, **parameters: Any) -> None:
+        """Ask this right after the next question, in the same message."""
+        self._wished = (statement, parameters)
 
     def rows(self, statement: str, **parameters: Any) -> list[Row]:
         """All rows of an answer."""
-        asked = [*self._waiting, (_written(statement), parameters)]
-        self._waiting = []
+        question, foreseen = (statement, parameters), self._foreseen
+        if foreseen is not None and foreseen[0] == question:
+            return foreseen[1]
+        asked, wished = [*self._waiting, question], self._wished
+        self._waiting, self._wished = [], None
+        if wished is None:
+            return self._driver.rows(self._ask(asked)[-1])
+        *_, answer, further = self._ask([*asked, wished])
+        self._foreseen = (wished, self._driver.rows(further))
+        return self._driver.rows(answer)
+
+    def _ask(self, asked: list[Statement]) -> list[PGresult]:
         try:
-            return self._send(asked).fetchall()
+            return exchange(self._driver, asked, hot=_HOT)
         except psycopg.OperationalError:
             if self._sent or not self._driver.closed:
                 raise
             self._connect_again()  # it died while nobody used it: nothing has begun
-            return self._send(asked).fetchall()
+            return exchange(self._driver, asked, hot=_HOT)
         finally:
             self._sent = True
 
@@ -124,26 +119,6 @@ class PostgresSession(Session):
         self.discard()
         self._store.close()  # the others are of the same age
         super().__init__(self._store, writing=self._begin == self._store.begin_writing)
-
-    def _send(self, statements: list[tuple[str, dict[str, Any]]]) -> psycopg.Cursor[Any]:
-        """All in one message, with values quoted by the driver; what the last one brings.
-
-        Those of a charge are planned once for each connection: any failure discards it.
-        """
-        cursor, known, parts = psycopg.ClientCursor(self._driver), self._driver.planned, []
-        for statement, parameters in statements:
-            name = _HOT.get(statement)
-            if name is None:
-                parts.append(cursor.mogrify(statement, parameters) if parameters else statement)
-                continue
-            if name not in known:
-                parts.append(f"PREPARE {name} AS {_numbered(statement)}")
-                known.add(name)
-            parts.append(cursor.mogrify(_execution(name, statement), parameters))
-        text: Any = ";".join(parts)
-        cursor.execute(text, prepare=False)
-        cursor.set_result(-1)
-        return cursor
 
     def locked(self, account: str, *, seen: int) -> Locked:
         """Lock the account's head; the time is the server's."""
@@ -172,7 +147,7 @@ class PostgresSession(Session):
         """Make everything durable, and let go of the lock before the disk is waited for."""
         if self._sent or len(self._waiting) > 1:
             durable = _DURABLE if self._begin == self._store.begin_writing else _COMMIT
-            self._send([*self._waiting, *durable])
+            exchange(self._driver, [*self._waiting, *durable], hot=_HOT)
         self._waiting = []
 
     @property
@@ -209,7 +184,7 @@ class PostgresStore(Store):
 
         @event.listens_for(engine, "do_connect")
         def _(_dialect: object, _record: object, given: Any, named: Any) -> Any:
-            connection = _Bounded.connect(*given, **named)
+            connection = BoundedConnection.connect(*given, **named)
             _prepare(connection, writing=writing)
             return connection
 
@@ -255,44 +230,24 @@ def _prepare(connection: psycopg.Connection[Any], *, writing: bool) -> None:
     )
 
 
-def _reset(connection: _Bounded, _record: object, _state: object) -> None:
+def _reset(connection: BoundedConnection, _record: object, _state: object) -> None:
     """Undo what somebody left behind; one that is idle costs no thought."""
     if connection.pgconn.transaction_status != pq.TransactionStatus.IDLE:
         connection.rollback()
 
 
-_NAME = re.compile(r"%\((\w+)\)s")
-
-
-@lru_cache(maxsize=256)
-def _written(statement: str) -> str:
-    """``:name`` as this driver wants it."""
-    return re.sub(r"(?<![:\w]):([a-z]+)", r"%(\1)s", statement)
-
-
-@lru_cache(maxsize=16)
-def _numbered(statement: str) -> str:
-    """A statement to be planned: parameters by number, each name once."""
-    names = list(dict.fromkeys(_NAME.findall(statement)))
-    return _NAME.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
-
-
-@lru_cache(maxsize=16)
-def _execution(name: str, statement: str) -> str:
-    """The call of a planned statement."""
-    marks = ", ".join(f"%({each})s" for each in dict.fromkeys(_NAME.findall(statement)))
-    return f"EXECUTE {name}({marks})"
-
-
 _HOT = {
-    _written(statement): name
-    for name, statement in {
-        "ledger_lock": _LOCKED,
-        "ledger_add_event": sql.ADD_EVENT,
-        "ledger_set_balance": sql.SET_BALANCE,
-        "ledger_set_state": sql.SET_STATE,
-        "ledger_marks": sql.MARKS,
-        "ledger_add_answer": sql.ADD_ANSWER,
-        "ledger_balances_of": sql.BALANCES_OF,
-    }.items()
+    PostgresStore.begin_writing: "ledger_begin",
+    PostgresStore.begin_reading: "ledger_begin_reading",
+    "COMMIT": "ledger_commit",
+    **{text: f"ledger_durable_{place}" for place, (text, _) in enumerate(_DURABLE)},
+    _LOCKED: "ledger_lock",
+    sql.STATE: "ledger_state",
+    sql.ADD_EVENT: "ledger_add_event",
+    sql.SET_BALANCE: "ledger_set_balance",
+    sql.SET_STATE: "ledger_set_state",
+    sql.MARKS: "ledger_marks",
+    sql.ADD_ANSWER: "ledger_add_answer",
+    sql.BALANCES_OF: "ledger_balances_of",
 }
+"""What a charge consists of, and the names under which it is planned."""
