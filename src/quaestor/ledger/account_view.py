@@ -21,7 +21,7 @@ from quaestor.ledger.standing import (
 )
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
-from quaestor.ledger.totals.balance_columns import Change, balance_history
+from quaestor.ledger.totals.balance_columns import balance_history
 from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
 
 if TYPE_CHECKING:
@@ -160,8 +160,7 @@ class AccountView(ABC):
         if analyst:
             texts.name("analyst", analyst)
         with self._store.reading() as session:
-            rows = session.rows(sql.CHANGES, account=self.name)
-        changes = map(Change._make, rows)
+            changes = session.rows(sql.CHANGES, account=self.name)
         return balance_history(
             self._cashier.limits, changes, analyst=analyst, costs=self._known_costs()
         )

@@ -108,6 +108,10 @@ class Cashier:
         """What is known of an earlier charge, which may be taken over: there is room for it."""
         with self.store.reading() as session:
             found = job.look(session)
+            final = not isinstance(found, jobs.Left | jobs.Waiting | None)
+            told = final and not session.durable()
+        if told:
+            write(self.store, self.name, lambda _: None)  # durable with all that was before
         if isinstance(found, jobs.Left):
             taken: _Found | None = write(self.store, self.name, job.take)
             return taken

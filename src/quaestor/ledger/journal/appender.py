@@ -67,9 +67,10 @@ def state_of(row: tuple[Any, ...] | None, *, account: str) -> State:
 
 
 def read_state(store: Store, session: Session, account: str) -> State:
-    """Where an account stands; its head is remembered, and must be there from now on."""
+    """Where an account stands; a durable head is remembered, and must be there from now on."""
     state = state_of(session.row(sql.STATE, account=account), account=account)
-    store.note_head(account, seq=state.events, head=state.head)
+    if state.events > store.seen_head(account).seq and session.durable():
+        store.note_head(account, seq=state.events, head=state.head)
     return state
 
 

@@ -111,6 +111,10 @@ class Session(ABC):
     def lock_accounts(self) -> None:
         """Let nobody else open an account before the end of this."""
 
+    def durable(self) -> bool:
+        """Whether everything that this transaction sees is durable; it may become so any moment."""
+        return True
+
     def patient(self) -> None:  # noqa: B027  # for stores that have no patience otherwise
         """Long work is about to be done within this transaction."""
 

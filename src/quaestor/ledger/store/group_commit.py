@@ -70,7 +70,8 @@ class GroupWriter:
     ) -> Any:
         """Have it done, and wait until it is durable.
 
-        ``reading`` is the analyst whose totals it will probably read first. Whoever is interrupted meanwhile does not know whether it was: what has begun is finished.
+        ``reading`` is the analyst whose totals it will probably read first. Whoever is interrupted
+        meanwhile does not know whether it was done: what has begun is finished.
         """
         job = Job(account, work, alone=alone, reading=reading)
         try:

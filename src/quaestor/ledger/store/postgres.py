@@ -35,6 +35,10 @@ FROM ledger_heads WHERE account = :account FOR UPDATE) h
 _NOW = """
 SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 """
+_FLUSHED = """
+SELECT CASE WHEN pg_is_in_recovery() THEN TRUE
+ELSE pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() END
+"""
 _LOCK_ACCOUNTS = "SELECT pg_advisory_xact_lock(7182818284)"  # any number unlikely to be another's
 
 _COMMIT: list[Statement] = [("COMMIT", {})]
@@ -44,6 +48,12 @@ _COMMIT: list[Statement] = [("COMMIT", {})]
 # (and on synchronous replicas) up to its end, and so with everything before it. The server flushes
 # the log once for all who wait for that: with one synchronous commit, the lock would be held
 # meanwhile, and each account would have the disk for itself.
+#
+# What a crash loses is an end of the log. A charge is acknowledged, and noted as seen, after its own
+# second commit, so it is not in that end. What follows it in the chain was written later, and so
+# comes later in the log: with a charge, all that was built on it is lost, and none of that was
+# acknowledged. Whoever only reads sees a charge before it is durable, and so insists on no head and
+# acts on no earlier charge unless ``durable`` says so.
 _DURABLE: list[Statement] = [
     ("SET LOCAL synchronous_commit = off", {}),
     ("COMMIT", {}),
@@ -135,6 +145,10 @@ class PostgresSession(Session):
     def lock_accounts(self) -> None:
         """Others who open an account wait for the end of this transaction."""
         self.rows(_LOCK_ACCOUNTS)
+
+    def durable(self) -> bool:
+        """Whether the log is on the disk as far as it goes; replicas have only what is there."""
+        return self.rows(_FLUSHED) == [(True,)]
 
     def patient(self) -> None:
         """The server would end a transaction that does nothing for long."""

@@ -19,7 +19,7 @@ from psycopg.errors import error_from_result
 from quaestor.ledger.store.base import WAIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from psycopg.pq.abc import PGconn, PGresult
 
@@ -94,7 +94,7 @@ def exchange(
     return [result for result, asked in zip(results, answers, strict=True) if asked]
 
 
-def _answers(server: PGconn, count: int) -> Iterator[Any]:
+def _answers(server: PGconn, count: int) -> Generator[Any, Any, list[PGresult]]:
     """One result for each statement; fewer if the connection ended after an error."""
     results: list[PGresult] = []
     yield from generators.send(server)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
+from contextlib import contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.account_limits import EVERYBODY
@@ -15,7 +17,7 @@ from quaestor.ledger.totals.odometer import KnownCosts, PricedLists
 from quaestor.ledger.totals.running_totals import MeterColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
 
@@ -24,24 +26,28 @@ if TYPE_CHECKING:
     from quaestor.ledger.account_limits import AccountLimits
     from quaestor.ledger.policies.base import Limit
 
-__all__ = ["Change", "balance_history"]
+__all__ = ["balance_history"]
 
 _MARGIN = 1e-7  # far more than what floats do to a sum by which orders are compared
 
 
-class Change(NamedTuple):
-    """Something that was charged or given back, as the store tells it."""
-
-    kind: str
-    entry: int
-    time: str
-    analyst: str
-    dataset: str
-    query: str
-    releases: str
-    statement: str
+Change = tuple[str, int, str, str, str, str, str, str]
+"""What was charged or given back, as the store tells it: ``statements.CHANGES``."""
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without searches for garbage: hundreds of thousands of rows are made, and all are kept."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_uncollected()
 def balance_history(
     limits: AccountLimits, changes: Iterable[Change], *, analyst: str, costs: KnownCosts
 ) -> BalanceHistory:
@@ -170,6 +176,7 @@ class _Kept:
         neighbours = limits.definition.neighbours
         self._lists = PricedLists(lists, neighbours=neighbours, costs=costs)
         self._columns: dict[str, MeterColumn] = {}
+        self._steps: tuple[Any, Any] | None = None
 
     def costs(self, meter: Meter) -> list[Fraction | None]:
         """What each different request uses."""
@@ -236,7 +243,9 @@ class _Kept:
             values = [math.inf if v is None else v for v in self.column(meter).floats()]
             return (np.array(values) + float(nats)) / order
         costs = self.costs(meter)
-        kinds, signs = np.array(self._made.kinds), np.array(self._made.signs, np.float64)
+        if self._steps is None:
+            self._steps = np.array(self._made.kinds), np.array(self._made.signs, np.float64)
+        kinds, signs = self._steps
         sizes = np.array([0.0 if cost is None else float(cost) for cost in costs])
         lost = np.array([cost is None for cost in costs])
         totals = np.cumsum(sizes[kinds] * signs)

@@ -72,7 +72,10 @@ class MeterColumn:
         if not limit:
             return [1.0 if sums[place] else 0.0 for place in at]
         below, above = self.below * limit.numerator, limit.denominator
-        return [min(_up(sums[place] * above, below), 1.0) for place in at]
+        return [
+            1.0 if part >= below else _up(part, below)
+            for part in map(above.__mul__, map(sums.__getitem__, at))
+        ]
 
     def readings(self, *, nats: Fraction, order: Fraction, at: Sequence[int]) -> list[float]:
         """The totals with ``nats`` added, divided by ``order``, rounded up: at some places."""
