@@ -111,13 +111,10 @@ def main() -> None:
     lines[-1] += " raw, processor | reserve, processor | raw, 99 % below | reserve, 99 % below |"
     lines += ["| --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |"]
     lines += [_crowd(found, crowd) for found in figures for crowd in found.crowds]
-    lines += [
-        "",
-        "| after 100,000 entries | price | goal met | open | goal met | history, processor |"
-        " goal met | refuse | verify |",
-        "| --- | ---: | --- | ---: | --- | ---: | --- | ---: | ---: |",
-        *map(_times, figures),
-    ]
+    lines += ["", "| after 100,000 entries | price | goal met | open | goal met |"]
+    lines[-1] += " history, processor | goal met | refuse | verify |"
+    lines += ["| --- | ---: | --- | ---: | --- | ---: | --- | ---: | ---: |"]
+    lines += map(_times, figures)
     text = "\n".join(lines) + "\n"
     print(text)
     RESULTS.write_text(text, encoding="utf-8")
@@ -298,7 +295,7 @@ def _threaded(location: str, account: Account) -> Crowd:
     def charges(_: int) -> list[float]:
         return _timed(lambda: _charge(account))
 
-    found: list[list[Turn]] = [[], []]
+    found: tuple[list[Turn], list[Turn]] = ([], [])
     with ThreadPoolExecutor(_MANY) as pool:
         for _ in range(_CROWDS):
             for work, turns in zip((raw, charges), found, strict=True):

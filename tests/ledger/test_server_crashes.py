@@ -20,7 +20,6 @@ from tests.ledger.places import definition, remaining_epsilon, spent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import NoReturn
 
 STEP = PureDP(epsilon=2.0**-20)
 
@@ -48,7 +47,7 @@ def kill_and_restart(server: Any) -> None:
     server.ensure_postgres_running()
 
 
-def charge_until_lost(address: str, told: int, writer: int) -> NoReturn:
+def charge_until_lost(address: str, told: int, writer: int) -> None:
     """Charge, and tell of each charge once it was acknowledged, until the server is gone."""
     try:
         with Ledger(address) as ledger, suppress(LedgerUnavailable):

@@ -49,11 +49,11 @@ _COMMIT: list[Statement] = [("COMMIT", {})]
 # the log once for all who wait for that: with one synchronous commit, the lock would be held
 # meanwhile, and each account would have the disk for itself.
 #
-# What a crash loses is an end of the log. A charge is acknowledged, and noted as seen, after its own
-# second commit, so it is not in that end. What follows it in the chain was written later, and so
-# comes later in the log: with a charge, all that was built on it is lost, and none of that was
-# acknowledged. Whoever only reads sees a charge before it is durable, and so insists on no head and
-# acts on no earlier charge unless ``durable`` says so.
+# What a crash loses is an end of the log. A charge is acknowledged, and noted as seen, after its
+# own second commit, so it is not in that end. What follows it in the chain was written later, and
+# so comes later in the log: with a charge, all that was built on it is lost, and none of that was
+# acknowledged. Whoever only reads sees a charge before it is durable, and so insists on no head
+# and acts on no earlier charge unless ``durable`` says so.
 _DURABLE: list[Statement] = [
     ("SET LOCAL synchronous_commit = off", {}),
     ("COMMIT", {}),

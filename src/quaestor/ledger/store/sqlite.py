@@ -37,7 +37,7 @@ _STRANGERS = """
 SELECT 1 FROM sqlite_master WHERE NOT EXISTS (
 SELECT 1 FROM sqlite_master WHERE name = 'ledger_version') LIMIT 1
 """
-_POLL = (0.0005, 0.004)  # seconds between two attempts to take the lock, at random in between
+_STEPS = (0.004, 0.04)  # seconds until the lock is tried again: at most, at first and later
 
 
 class _Connection(sqlite3.Connection):
@@ -82,18 +82,20 @@ class SQLiteSession(Session):
             raise
 
     def _take_turn(self, begin: str) -> None:
-        """Wait for the lock in small random steps.
+        """Wait for the lock in random steps.
 
-        SQLite's own steps grow to a tenth of a second, and whoever has waited longest tries least.
+        SQLite's own grow to a tenth of a second, and who comes first is not who has waited. Where
+        steps stay small, many who wait leave no processor to the one that they wait for.
         """
-        deadline = time.monotonic() + WAIT
+        deadline, (step, longest) = time.monotonic() + WAIT, _STEPS
         while True:
             try:
                 self._driver.execute(begin)
             except sqlite3.OperationalError as problem:
                 if problem.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
                     raise
-                time.sleep(random.uniform(*_POLL))  # noqa: S311  # not for noise
+                time.sleep(random.uniform(step / 8, step))  # noqa: S311  # not for noise
+                step = min(2 * step, longest)
             else:
                 return
 
