@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,13 @@ from quaestor.accounting.membership.time_blocks import (
     span_of,
 )
 from quaestor.accounting.releases import ApproxDP, PureDP
-from quaestor.errors import BudgetExceeded, InvalidParameter, KeyReused, LedgerCorrupted
+from quaestor.errors import (
+    AccountExists,
+    BudgetExceeded,
+    InvalidParameter,
+    KeyReused,
+    LedgerCorrupted,
+)
 from quaestor.ledger import AccountDefinition, Ledger
 from quaestor.ledger.policies.blocks import Blocked
 from tests.ledger.places import around, definition, share
@@ -275,3 +282,71 @@ def test_the_standing_has_every_block_and_the_newest_last(ledger: Ledger) -> Non
     }
     assert account.least_left().block == FEBRUARY
     assert account.standing_on("patients", blocks=[MARCH]).used == 0
+
+
+def _closed(ledger: Ledger, **changes: Any) -> Account:
+    """An account with a past, which is over."""
+    before = ledger.open_account(definition("before", epsilon=0.5, delta=1e-7, **changes))
+    before.reserve(PureDP(epsilon=0.125), dataset="patients").release()
+    before.close()
+    return before
+
+
+def test_a_past_is_charged_to_every_block_there_is(ledger: Ledger) -> None:
+    """All of the guarantee, and not what was used of it; blocks that open later are untouched."""
+    _closed(ledger)
+    account = ledger.open_account(blocked(predecessor="before"))
+    assert {left(account, block) for block in account.blocks()} == {Fraction(1, 2)}
+    _, after = span_of(account.blocks()[-1], "month")
+    assert left(account, block_of(after, "month")) == 1
+    (entry,) = account.entries()
+    assert (entry.imported, entry.blocks) == (True, account.blocks())
+    assert entry.releases == (ApproxDP(epsilon=0.5, delta=1e-7),)
+    account.verify()
+    account.reserve(HALF, blocks=[JANUARY])
+    with pytest.raises(BudgetExceeded):
+        account.reserve(QUARTER, blocks=[JANUARY])
+    assert "its whole past, was charged to every month" in account.words()
+    assert "has lost that guarantee besides" in account.words()
+    assert ledger.account("trial").definition == account.definition
+    ledger.verify()
+
+
+def test_a_past_that_blocks_cannot_pay_opens_nothing(ledger: Ledger) -> None:
+    before = ledger.open_account(definition("before", epsilon=2.0, delta=1e-7))
+    before.close()
+    with pytest.raises(BudgetExceeded):
+        ledger.open_account(blocked(predecessor="before"))
+    assert [each.name for each in ledger.accounts()] == ["before"]
+    ledger.verify()
+
+
+def test_a_past_that_is_not_over_is_refused(ledger: Ledger) -> None:
+    before = ledger.open_account(definition("before", epsilon=0.5, delta=1e-7))
+    with pytest.raises(InvalidParameter, match="must be over"):
+        ledger.open_account(blocked(predecessor="before"))
+    before.close()
+    with pytest.raises(InvalidParameter, match="quota"):
+        ledger.open_account(blocked(predecessor="before", shares=(share("ann", 0.5),)))
+    ledger.open_account(blocked(predecessor="before"))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"neighbours": "replace"}, {"membership": AtMost(1), "datasets": ("patients", "b")}]
+)
+def test_a_past_of_whom_facts_are_believed_is_refused(
+    ledger: Ledger, changes: dict[str, Any]
+) -> None:
+    _closed(ledger, **changes)
+    with pytest.raises(InvalidParameter, match="predecessor"):
+        ledger.open_account(blocked(predecessor="before"))
+
+
+def test_blocks_do_not_follow_blocks_and_nothing_follows_twice_for_free(ledger: Ledger) -> None:
+    _closed(ledger)
+    ledger.open_account(blocked(predecessor="before")).close()
+    other = blocked(predecessor="before")
+    with pytest.raises(AccountExists):
+        ledger.open_account(replace(other, name="again"))
+    with pytest.raises(InvalidParameter, match="without blocks"):
+        ledger.open_account(replace(blocked(predecessor="trial"), name="again"))

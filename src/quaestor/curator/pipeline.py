@@ -80,7 +80,8 @@ def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Acc
 
 def _reached(query: Query, catalog: Catalog, payer: Account) -> ChargedBlocks | None:
     """The blocks of time that pay, where the account has a budget for each."""
-    calendar = payer.definition.policy.calendar
+    policy = payer.definition.policy
+    calendar = policy.calendar if policy.by_blocks else None
     if calendar is None:
         return None
     there = payer.blocks()
@@ -94,7 +95,8 @@ def _reached(query: Query, catalog: Catalog, payer: Account) -> ChargedBlocks | 
 
 def _paid_blocks(payer: Account, paid: Request) -> ChargedBlocks | None:
     """The blocks that were charged, as the account and the charge themselves have them."""
-    calendar = payer.definition.policy.calendar
+    policy = payer.definition.policy
+    calendar = policy.calendar if policy.by_blocks else None
     if calendar is None:
         return None
     every, first, kept = calendar

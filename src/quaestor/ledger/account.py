@@ -291,10 +291,12 @@ class Account(AccountView):
         if analyst:
             texts.name("analyst", analyst)
         balances = self._cashier.balances(analyst)
+        if not blocks:
+            blocks = self.blocks() if self.definition.policy.by_blocks else ("",)
         return tuple(
             balance
             for each in datasets
-            for block in blocks or self.blocks() or ("",)
+            for block in blocks
             for balance in self._cashier.limits.balances(balances, each, analyst, block=block)
         )
 

@@ -124,7 +124,8 @@ class Cashier:
                 return found
             journal.refuse_if_closed()
             for request in requests:
-                self.limits.definition.policy.refuse_later(request.blocks, journal.time)
+                if request.blocks:
+                    self.limits.definition.policy.refuse_later(request.blocks, journal.time)
             known = self._totals(journal, requests)
             try:
                 balances = expected if known is seen else self._after(known.balances, requests)

@@ -159,7 +159,7 @@ class AccountDefinition:
             analyst=analyst,
             purpose=texts.line("purpose", purpose),
             query=texts.line("query", query),
-            blocks=self.policy.checked_blocks(blocks),
+            blocks=self.policy.checked_blocks(blocks) if blocks or self.policy.by_blocks else (),
         )
 
     def to_dict(self) -> dict[str, Any]:

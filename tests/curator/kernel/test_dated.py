@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _VARIABLE = "QUAESTOR_TEST_DATED"
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # Spark's
 
 
 def test_rows_of_other_blocks_are_not_read_on_duckdb(tmp_path: Path) -> None:

@@ -123,6 +123,8 @@ class Policy(ABC):
     """Whether analysts choose the noise as they go: less may be offered where much does not fit."""
     takes_realised: ClassVar[bool] = False
     """Whether its limit holds of histories of which nobody states that it was fixed before."""
+    by_blocks: ClassVar[bool] = False
+    """Whether each block of time has a budget of its own; only then is it asked about blocks."""
     composition: ClassVar[str]
     """How losses are added up, for reports."""
 
@@ -167,6 +169,15 @@ class Policy(ABC):
         """The blocks of time that there are at a time; none where budgets are not by blocks."""
         del time
         return ()
+
+    @property
+    def past(self) -> str:
+        """An account whose whole past is charged when this one opens; empty if there is none."""
+        return ""
+
+    def charged_past(self, predecessor: Terms) -> tuple[Release, ...]:
+        """What is charged for it."""
+        raise NotImplementedError(predecessor)
 
     def refuse_later(self, blocks: tuple[str, ...], time: str) -> None:  # noqa: B027
         """Refuse a charge to blocks that have not begun, by the ledger's clock."""

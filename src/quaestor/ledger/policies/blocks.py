@@ -18,6 +18,7 @@ from quaestor.accounting.membership.time_blocks import (
     person_total,
     span_of,
 )
+from quaestor.accounting.releases import ApproxDP
 from quaestor.errors import InvalidParameter
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.policies.base import register, releases_from_dicts
@@ -50,9 +51,12 @@ class Blocked(Open):
             ``most`` is believed, and printed as an assumption.
         filter: what every block is held to; chosen by ``expected`` if it is left out.
         expected: what will mostly be asked of one block.
+        predecessor: a closed account on the same dataset, whose whole past is charged to every
+            block that there is when this one opens: see :meth:`Ledger.open_account`.
     """
 
     kind: ClassVar[str] = "blocks"
+    by_blocks: ClassVar[bool] = True
     composition: ClassVar[str] = (
         "Fully adaptive composition by a privacy filter for each block of time, fixed in advance; "
         "concurrent composition of the blocks that a person is in"
@@ -63,9 +67,12 @@ class Blocked(Open):
     enforced: bool = False
     filter: Filter | None = None
     expected: tuple[Release, ...] = field(default=())
+    predecessor: str = ""
 
     def __post_init__(self) -> None:
         """Check the calendar and the numbers."""
+        if self.predecessor:
+            texts.name("predecessor", self.predecessor)
         span_of(self.first, self.every)
         if self.most is not None:
             person_total(epsilon=0.0, delta=0.0, most=self.most)
@@ -81,6 +88,7 @@ class Blocked(Open):
             "first": self.first,
             "most": self.most,
             "enforced": self.enforced,
+            **({"predecessor": self.predecessor} if self.predecessor else {}),
         }
 
     @classmethod
@@ -94,6 +102,7 @@ class Blocked(Open):
             enforced=described["enforced"],
             filter=None if chosen is None else filter_from_dict(chosen),
             expected=releases_from_dicts(described["expected"]),
+            predecessor=described.get("predecessor", ""),
         )
 
     def completed(self, terms: Terms) -> Open:
@@ -108,6 +117,15 @@ class Blocked(Open):
                 "left out, and neighbours add_remove, for an account with blocks",
             )
         return Open.completed(self, terms)
+
+    @property
+    def past(self) -> str:
+        """The predecessor."""
+        return self.predecessor
+
+    def charged_past(self, predecessor: Terms) -> tuple[Release, ...]:
+        """What stands for all that an account has ever released: its guarantee, as one release."""
+        return (ApproxDP(epsilon=predecessor.epsilon, delta=predecessor.delta),)
 
     @property
     def calendar(self) -> Calendar:
@@ -170,6 +188,13 @@ class Blocked(Open):
             "A charge counts in every block that it names, and what answers it reads no rows but "
             "theirs. New blocks open as time passes; no total is ever set back."
         )
+        if self.predecessor:
+            yield (
+                f"The guarantee of account {self.predecessor!r}, its whole past, was charged to "
+                f"every {self.every} that there was when this account opened. It is assumed that "
+                "everybody in the data had a row in one of them then: who had rows without a "
+                f"date, before {self.first} or dated later only, has lost that guarantee besides."
+            )
         first, *rest = Open.words(self)
         yield f"For each block: {first}" if rest else first
         yield from rest

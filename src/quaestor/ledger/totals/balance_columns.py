@@ -83,6 +83,7 @@ def balance_history(
         delta=target.delta,
         meters=names,
         points=tuple(map(BalancePoint._make, rows)),
+        block=block,
     )
 
 
