@@ -16,7 +16,14 @@ from quaestor.curator.catalog.catalog_file import catalog_from_toml
 from quaestor.curator.catalog.catalog_text import table_to_toml
 from quaestor.curator.pricing.priced_question import plan
 from quaestor.curator.questions.block_reach import charged_blocks
-from quaestor.errors import BudgetExceeded, EngineFailed, InvalidCatalog, RefusedQuery
+from quaestor.errors import (
+    BudgetExceeded,
+    EngineFailed,
+    InvalidCatalog,
+    InvalidParameter,
+    RefusedQuery,
+)
+from quaestor.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -303,3 +310,23 @@ def test_a_table_with_blocks_is_written_as_it_is_read(clinic: Curator) -> None:
     assert table is not None
     text = 'ledger = "ledger.db"\n' + table_to_toml(table)
     assert catalog_from_toml(text, file="x", folder=".").table("visits") == table
+
+
+def test_a_catalog_can_turn_an_account_into_blocks(clinic: Curator) -> None:
+    """The account before it may stay in the file: what it allowed is charged to the new one."""
+    old = '[accounts.old]\nepsilon = 1.0\ndelta = 1e-7\ndatasets = ["clinic"]\n'
+    text = CATALOG.replace("[accounts.clinic]", f'{old}\n[accounts.next]\npredecessor = "old"')
+    catalog = catalog_from_toml(text, file="x", folder=".")
+    with Ledger("other.db") as ledger:
+        open_from_catalog(catalog, "old", ledger=ledger)
+        with pytest.raises(InvalidParameter, match="must be over"):
+            open_from_catalog(catalog, "next", ledger=ledger)
+        ledger.account("old").close()
+        open_from_catalog(catalog, "next", ledger=ledger)
+        account = ledger.account("next")
+        assert {balance.spent for balance in account.remaining() if balance.meter == "epsilon"} == {
+            1
+        }
+    with pytest.raises(InvalidCatalog, match="already pays"):
+        catalog_from_toml(text.replace('predecessor = "old"\n', ""), file="x", folder=".")
+    del clinic

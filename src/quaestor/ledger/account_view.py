@@ -100,6 +100,8 @@ class AccountView(ABC):
 
     def blocks(self) -> tuple[str, ...]:
         """The blocks of time that there are by the ledger's clock; none without such budgets."""
+        if not self.definition.policy.by_blocks:
+            return ()
         with self._store.reading() as session:
             return self.definition.policy.blocks_until(session.now())
 

@@ -39,6 +39,7 @@ class AccountOptions:
     first: str | None = None
     most: int | None = None
     enforced: bool = False
+    predecessor: str = ""
 
     @property
     def kind(self) -> PolicyKind:
@@ -95,6 +96,7 @@ def _refuse_options_of_others(asked: AccountOptions) -> None:
         ("--first", [asked.first] if asked.first else [], blocks),
         ("--most", [asked.most] if asked.most else [], blocks),
         ("--enforced", [True] if asked.enforced else [], blocks),
+        ("--predecessor", [asked.predecessor] if asked.predecessor else [], blocks),
     ):
         if given and asked.kind not in kinds:
             named = " or ".join(kinds)
@@ -124,6 +126,7 @@ def _policy(
             first=asked.first or "",
             most=asked.most,
             enforced=asked.enforced,
+            predecessor=asked.predecessor,
             expected=tuple(release for text in asked.expected for release in parse_releases(text)),
         )
     if asked.kind is PolicyKind.PLANNED:

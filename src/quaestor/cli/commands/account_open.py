@@ -77,6 +77,12 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
     enforced: Annotated[  # noqa: FBT002
         bool, typer.Option("--enforced", help="Blocks: keep a person's earliest ones only.")
     ] = False,
+    predecessor: Annotated[
+        str,
+        typer.Option(
+            "--predecessor", help="Blocks: a closed account, whose past every block there is pays."
+        ),
+    ] = "",
     beside: Annotated[  # noqa: FBT002
         bool, typer.Option("--beside", help="Others may cover the datasets too: losses add up.")
     ] = False,
@@ -117,6 +123,7 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         first=first,
         most=most,
         enforced=enforced,
+        predecessor=predecessor,
     )
     definition = account_definition(asked)
     with opened(ledger, create=True) as book:

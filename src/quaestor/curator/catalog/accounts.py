@@ -25,7 +25,7 @@ __all__ = ["NEIGHBOURS", "POLICIES", "read_accounts", "read_membership"]
 
 POLICIES = ("open", "planned", "dashboard", "blocks")
 _KEYS = ("epsilon", "delta", "datasets", "policy", "expected", "plan", "queries", "quotas")
-_OF_BLOCKS = ("first", "most", "enforced")
+_OF_BLOCKS = ("first", "most", "enforced", "predecessor")
 _OF_POLICY = {
     "expected": ("open", "blocks"),
     "plan": ("planned",),
@@ -34,6 +34,7 @@ _OF_POLICY = {
 }
 _FIRST = 'write  first = "2024-01",  the first month (or "2024-Q1", "2024") whose rows may be read'
 _MOST = "write  most = 3  if a person is in 3 blocks at most"
+_PREDECESSOR = 'write  predecessor = "research",  the name of a closed account'
 _ENFORCED = "write  enforced = true  if only a person's earliest blocks are to count"
 _LONGEST_SQL = 20_000
 _MOST_BLOCKS = 1200
@@ -114,7 +115,10 @@ def _block_plan(
         span_of(first, every)
     except InvalidParameter as problem:
         raise section.wrong("first", str(problem), _FIRST) from None
-    return BlockPlan(every=every, first=first, most=most, enforced=enforced)
+    before = section.text("predecessor", remedy=_PREDECESSOR)
+    return BlockPlan(
+        every=every, first=first, most=most, enforced=enforced, predecessor=before or ""
+    )
 
 
 def _epsilon(section: Section, key: str = "epsilon") -> float:
@@ -238,7 +242,10 @@ def _quotas(
 
 
 def _refuse_second(section: Section, account: AccountPlan, others: list[AccountPlan]) -> None:
+    before = "" if account.blocks is None else account.blocks.predecessor
     for other in others:
+        if other.name == before:
+            continue  # what it allows is charged here
         both = [dataset for dataset in account.datasets if dataset in other.datasets]
         if both:
             problem = f"the account {other.name!r} already pays for the dataset {both[0]!r}"

@@ -134,6 +134,8 @@ class BlockPlan:
     first: str
     most: int | None = None
     enforced: bool = False
+    predecessor: str = ""
+    """A closed account whose whole past is charged to every block there is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
