@@ -183,7 +183,8 @@ class AccountLimits:
         limit, by_block = self.limit(holder), self._by_block(balances, holder, request)
         counted = _unit(request, self.definition.policy)
         full = [b for b, spent in by_block.items() if limit.after(spent, request) is None]
-        tightest = min(full or by_block, key=lambda block: limit.times(by_block[block], counted))
+        times = {block: limit.times(spent, counted) for block, spent in by_block.items()}
+        tightest = min(full or times, key=lambda block: times[block])
         spent, fits = by_block[tightest], not full
         readings = limit.readings(spent, request)
         return Price(
@@ -191,18 +192,16 @@ class AccountLimits:
             releases=request.releases,
             fits=fits,
             readings=readings,
-            left=min(MANY, *(limit.times(each, counted) for each in by_block.values())),
+            left=min(MANY, *times.values()),
             short=None if fits else limit.short(readings) or readings[0],
             would_fit=None if fits else self._fitting(limit, [*by_block.values()], request),
             quota_of=None if holder == EVERYBODY else holder,
             block=tightest,
             full=tuple(filter(None, full)),
-            paying=()
-            if fits
-            else tuple(
-                f"{block} ({limit.times(by_block[block], counted)} of what was asked for)"
-                for block in by_block
-                if block not in full
+            paying=tuple(
+                f"{block} ({count} of what was asked for)"
+                for block, count in times.items()
+                if full and block not in full
             ),
         )
 
