@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import threading
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -350,3 +352,26 @@ def test_blocks_do_not_follow_blocks_and_nothing_follows_twice_for_free(ledger: 
         ledger.open_account(replace(other, name="again"))
     with pytest.raises(InvalidParameter, match="without blocks"):
         ledger.open_account(replace(blocked(predecessor="trial"), name="again"))
+
+
+def test_blocks_are_filled_to_the_brim_by_many_at_once(ledger: Ledger) -> None:
+    """Charges to one block, to another and to both, mixed in the same transactions."""
+    account, made = ledger.open_account(blocked()), []
+    kinds = [(JANUARY,), (FEBRUARY,), (JANUARY, FEBRUARY), (MARCH,)]
+
+    def charge(first: int) -> None:
+        for count in range(12):
+            blocks = kinds[(first + count) % 4]
+            with suppress(BudgetExceeded):
+                account.reserve(PureDP(epsilon=1 / 16), blocks=blocks)
+                made.append(blocks)
+
+    threads = [threading.Thread(target=charge, args=(first,)) for first in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for block in (JANUARY, FEBRUARY, MARCH):
+        assert sum(block in blocks for blocks in made) == 16
+        assert left(account, block) == 0
+    account.verify()
