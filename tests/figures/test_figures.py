@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -14,9 +14,19 @@ from quaestor.figures.audit import draw_audit
 from quaestor.figures.burn_down import draw_burn_down
 from quaestor.figures.paper import PAPER_FIGURES
 from quaestor.figures.region import draw_regions
+from quaestor.figures.time_blocks import draw_time_blocks
 
-if TYPE_CHECKING:
-    from pathlib import Path
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+
+
+def test_the_guides_figure_of_time_blocks_is_what_is_drawn(tmp_path: Path) -> None:
+    out = tmp_path / "blocks.svg"
+    draw_time_blocks(epsilon=0.5, delta=1e-8, most=(3, 12), months=36, out=out)
+    shown = out.read_text(encoding="utf-8")
+    guide = (GUIDE / "time-blocks.svg").read_text(encoding="utf-8")
+    for words in ("in every month: 16.6", "in at most 12: 6", "in at most 3: 1.5"):
+        assert words in shown
+        assert words in guide
 
 
 @pytest.mark.parametrize("number", PAPER_FIGURES)

@@ -57,3 +57,4 @@ class PolicyKind(StrEnum):
     OPEN = "open"
     PLANNED = "planned"
     DASHBOARD = "dashboard"
+    BLOCKS = "blocks"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
 from quaestor.curator.pricing.priced_question import Budget, plan, price
 from quaestor.errors import InvalidParameter
-from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Open, Planned, Quota
+from quaestor.ledger import AccountDefinition, Blocked, Dashboard, Ledger, Open, Planned, Quota
 
 if TYPE_CHECKING:
     from quaestor.accounting.membership.facts import Fact
@@ -60,6 +61,8 @@ def open_from_catalog(
 
 
 def _policy(catalog: Catalog, planned: AccountPlan) -> Open | Planned | Dashboard:
+    if planned.blocks is not None:
+        return Blocked(**asdict(planned.blocks), expected=_releases(planned.expected))
     if planned.policy == "planned":
         return Planned(releases={dataset: _releases(texts) for dataset, texts in planned.plan})
     if planned.policy == "dashboard":

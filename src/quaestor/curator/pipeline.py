@@ -12,10 +12,18 @@ from typing import TYPE_CHECKING, Protocol
 
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.answers.outputs import answer_of
+from quaestor.curator.kernel.dated_rows import ChargedBlocks
 from quaestor.curator.pricing.priced_question import plan, price
 from quaestor.curator.pricing.would_fit import refusal
+from quaestor.curator.questions.block_reach import charged_blocks
 from quaestor.curator.questions.plan import describe
-from quaestor.errors import AccountOverdrawn, BudgetExceeded, ChargeSettled, EngineFailed
+from quaestor.errors import (
+    AccountOverdrawn,
+    BudgetExceeded,
+    ChargeSettled,
+    EngineFailed,
+    RefusedQuery,
+)
 from quaestor.ledger import StoredAnswer
 from quaestor.ledger.amounts import below
 
@@ -26,9 +34,11 @@ if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.engines import Engine
     from quaestor.curator.engines.engine import EnginePool
+    from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.priced_question import Budget, Cost, Priced
     from quaestor.errors import QuaestorError
     from quaestor.ledger import Account, Charge
+    from quaestor.ledger.price import Request
 
     Progress = Callable[[str], None]
 
@@ -63,7 +73,34 @@ def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Acc
     query = plan(question, catalog, rows=inquiry.rows, groups=inquiry.groups)
     payer = accounts.payer(inquiry.account, dataset=query.dataset)
     sql = question if isinstance(question, str) else None
-    return payer, price(query, inquiry.budget, catalog, delta=payer.definition.delta, sql=sql)
+    blocks = _reached(query, catalog, payer)
+    delta = payer.definition.delta
+    return payer, price(query, inquiry.budget, catalog, delta=delta, sql=sql, blocks=blocks)
+
+
+def _reached(query: Query, catalog: Catalog, payer: Account) -> ChargedBlocks | None:
+    """The blocks of time that pay, where the account has a budget for each."""
+    policy = payer.definition.policy
+    calendar = policy.calendar if policy.by_blocks else None
+    if calendar is None:
+        return None
+    there = payer.blocks()
+    if not there:
+        raise RefusedQuery(
+            f"no {calendar.every} of account {payer.name!r} has begun",
+            remedy=f"ask from {calendar.first} on",
+        )
+    return charged_blocks(query, catalog, calendar, last=there[-1])
+
+
+def _paid_blocks(payer: Account, paid: Request) -> ChargedBlocks | None:
+    """The blocks that were charged, as the account and the charge themselves have them."""
+    policy = payer.definition.policy
+    calendar = policy.calendar if policy.by_blocks else None
+    if calendar is None:
+        return None
+    every, first, kept = calendar
+    return ChargedBlocks(every=every, labels=paid.blocks, first=first, kept=kept)
 
 
 def answered(
@@ -104,7 +141,8 @@ def _released(
         charge.drawing()
         progress("drawing noise")
         paid = charge.request
-        released = prepared.draw(exact, paid=paid.releases, dataset=paid.dataset)
+        blocks = _paid_blocks(payer, paid)
+        released = prepared.draw(exact, paid=paid.releases, dataset=paid.dataset, blocks=blocks)
         drawn = answer_of(asked.query, asked.offer, released, sql=asked.sql)
         answer = _signed(drawn, charge, payer, asked.cost)
         charge.release(answer.to_json())
@@ -137,6 +175,7 @@ def _reserved(account: Account, asked: Priced, *, analyst: str, purpose: str) ->
             analyst=analyst,
             purpose=purpose or _purpose(asked),
             query_text=asked.identity,
+            blocks=asked.blocks,
         )
     except AccountOverdrawn:
         raise
@@ -173,7 +212,11 @@ def _reach(engine: Engine, charge: Charge) -> None:
 
 def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Answer:
     """The answer with its cost, its receipt, and what the analyst may see of what is left."""
-    balances = account.remaining(dataset=answer.dataset, analyst=charge.request.analyst)
+    analyst, blocks = charge.request.analyst, charge.request.blocks
+    if blocks:  # of the one with the least left
+        least = account.standing_on(answer.dataset, analyst=analyst, blocks=blocks)
+        blocks = (least.block,)
+    balances = account.remaining(dataset=answer.dataset, analyst=analyst, blocks=blocks)
     left = [(one.title, below(one.remaining)) for one in balances if one.remaining is not None]
     return replace(
         answer,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.curator.pricing.would_fit import would_fit
+from quaestor.curator.questions.block_reach import blocks_in_words
 from quaestor.curator.questions.plan import describe
 from quaestor.ledger.amounts import above, below
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from quaestor.curator.aggregates.recipe import Expected
     from quaestor.curator.pricing.priced_question import Priced
     from quaestor.ledger import Account
-    from quaestor.ledger.price import Reading
+    from quaestor.ledger.price import Price, Reading
 
 __all__ = ["MeterPreview", "Preview", "preview"]
 
@@ -68,6 +69,8 @@ class Preview:
     would_fit: str | None = None
     notes: tuple[str, ...] = ()
     quota_of: str | None = None
+    blocks: tuple[str, ...] = ()
+    """The blocks of time that pay; the meters are those of the one with the least left."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -106,13 +109,18 @@ class Preview:
             "would_fit": self.would_fit,
             "notes": list(self.notes),
             "quota_of": self.quota_of,
+            **({"blocks": list(self.blocks)} if self.blocks else {}),
         }
 
 
 def preview(account: Account, asked: Priced, *, analyst: str, free: bool) -> Preview:
     """What an account says to a priced question."""
     price = account.price(
-        asked.releases, dataset=asked.query.dataset, analyst=analyst, query=asked.fingerprint
+        asked.releases,
+        dataset=asked.query.dataset,
+        analyst=analyst,
+        query=asked.fingerprint,
+        blocks=asked.blocks,
     )
     return Preview(
         question=describe(asked.query),
@@ -128,8 +136,9 @@ def preview(account: Account, asked: Priced, *, analyst: str, free: bool) -> Pre
         fits=price.fits or free,
         free=free,
         would_fit=None if free else would_fit(account, asked, price, analyst=analyst),
-        notes=tuple(_notes(asked)),
+        notes=(*_notes(asked), *_notes_on_blocks(asked, price)),
         quota_of=price.quota_of,
+        blocks=asked.blocks,
     )
 
 
@@ -155,6 +164,19 @@ def _rows(asked: Priced) -> int | None:
         return query.top.count
     rows = prod(len(key.values or ()) for key in query.keys)
     return rows if query.limit is None else min(rows, query.limit)
+
+
+def _notes_on_blocks(asked: Priced, price: Price) -> list[str]:
+    blocks = asked.offer.measurement.blocks
+    if blocks is None:
+        return []
+    count = len(blocks.labels)
+    paying = f"{count} {blocks.every}s pay, each" if count > 1 else f"{blocks.labels[0]} pays"
+    full = f"; {', '.join(price.full)} cannot" if price.full else ""
+    return [
+        f"{paying} all of it; the least is left of {price.block}{full}",
+        blocks_in_words(blocks),
+    ]
 
 
 def _notes(asked: Priced) -> list[str]:

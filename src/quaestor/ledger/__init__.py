@@ -23,6 +23,7 @@ from quaestor.ledger.definition import AccountDefinition, Quota, Share, planned_
 from quaestor.ledger.jobs import Pending
 from quaestor.ledger.journal.entries import Entry
 from quaestor.ledger.journal.verification import Verification
+from quaestor.ledger.policies.blocks import Blocked
 from quaestor.ledger.policies.dashboard import Dashboard
 from quaestor.ledger.policies.open import Open
 from quaestor.ledger.policies.planned import Planned
@@ -38,6 +39,7 @@ __all__ = [
     "Balance",
     "BalanceHistory",
     "BalancePoint",
+    "Blocked",
     "Charge",
     "Dashboard",
     "Entry",

@@ -77,6 +77,7 @@ class Account(AccountView):
         query: str = "",
         query_text: str | None = None,
         key: str = "",
+        blocks: Sequence[str] = (),
     ) -> Charge:
         """Charge for releases that are about to be made: one durable transaction, or an error.
 
@@ -91,6 +92,8 @@ class Account(AccountView):
             key: a name of the caller's for this charge. The same key again, from any process and
                 at any time, is the same charge and pays nothing: for whoever does not know
                 whether an earlier attempt was charged.
+            blocks: the blocks of time whose rows are read, such as ``2024-03``, where the account
+                has a budget for each; every one of them pays.
 
         Raises:
             KeyReused: the key belongs to a charge that says something else.
@@ -106,6 +109,7 @@ class Account(AccountView):
             purpose=purpose,
             query=query,
             query_text=query_text,
+            blocks=blocks,
         )
         if not key:
             (entry,) = self._cashier.charge("reserved", [request])
@@ -133,6 +137,7 @@ class Account(AccountView):
         query: str = "",
         query_text: str | None = None,
         patience: float = PATIENCE,
+        blocks: Sequence[str] = (),
     ) -> Charge | StoredAnswer:
         """The stored answer to a question or, if it has none, a charge to answer it with.
 
@@ -156,6 +161,7 @@ class Account(AccountView):
             purpose=purpose,
             query=query,
             query_text=query_text,
+            blocks=blocks,
         )
         texts.name("query", request.query)
 
@@ -242,7 +248,7 @@ class Account(AccountView):
 
     # Reading.
 
-    def price(  # what a charge says
+    def price(  # noqa: PLR0913  # what a charge says
         self,
         releases: Sequence[Release] | Release,
         *,
@@ -250,6 +256,7 @@ class Account(AccountView):
         analyst: str = "",
         query: str = "",
         query_text: str | None = None,
+        blocks: Sequence[str] = (),
     ) -> Price:
         """What these releases would cost, and whether they fit; nothing is charged.
 
@@ -264,14 +271,18 @@ class Account(AccountView):
             query=query,
             query_text=query_text,
             by_owner=not analyst,
+            blocks=blocks,
         )
         self._refuse_broken_plan()
         self._cashier.limits.check(request)
         return self._cashier.limits.price(self._cashier.balances(request.analyst), request)
 
-    def remaining(self, *, dataset: str | None = None, analyst: str = "") -> tuple[Balance, ...]:
+    def remaining(
+        self, *, dataset: str | None = None, analyst: str = "", blocks: Sequence[str] = ()
+    ) -> tuple[Balance, ...]:
         """How every meter stands: of the account's total or, for an analyst with a quota, of that.
 
+        Where budgets are of blocks of time, it is of each of these blocks, or of all there are.
         Do not show the total to an analyst who has a quota: it tells what others have charged.
         """
         datasets = self.definition.datasets
@@ -280,10 +291,13 @@ class Account(AccountView):
         if analyst:
             texts.name("analyst", analyst)
         balances = self._cashier.balances(analyst)
+        if not blocks:
+            blocks = self.blocks() if self.definition.policy.by_blocks else ("",)
         return tuple(
             balance
             for each in datasets
-            for balance in self._cashier.limits.balances(balances, each, analyst)
+            for block in blocks
+            for balance in self._cashier.limits.balances(balances, each, analyst, block=block)
         )
 
     def _known_dataset(self, dataset: str) -> str:

@@ -14,20 +14,38 @@ from quaestor.ledger.price import MANY, Price
 from quaestor.ledger.theory import fitting_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.policies.base import Limit, Policy
     from quaestor.ledger.price import Balance, Request
 
-__all__ = ["EVERYBODY", "AccountLimits", "Balances"]
+__all__ = ["EVERYBODY", "AccountLimits", "Balances", "place_of", "places_of"]
 
 EVERYBODY = "*"
 """Whose totals the account's own are: those of all analysts together."""
 
 Balances = dict[tuple[str, str], Totals]
 """Totals by dataset and analyst; the account's own under :data:`EVERYBODY`."""
+
+
+_NO_BLOCKS = ("",)
+_APART = "\t"  # no name has one
+
+
+def place_of(dataset: str, block: str) -> str:
+    """Where totals of a dataset are kept: of all of it or, with blocks of time, of one."""
+    return f"{dataset}{_APART}{block}" if block else dataset
+
+
+def places_of(request: Request) -> tuple[str, ...]:
+    """Where a request is added."""
+    return tuple(place_of(request.dataset, block) for block in request.blocks or _NO_BLOCKS)
+
+
+def _block(place: str) -> str:
+    return place.partition(_APART)[2]
 
 
 class AccountLimits:
@@ -103,20 +121,23 @@ class AccountLimits:
     ) -> Balances | None:
         changed: Balances = {}
         for holder in holders:
-            totals = self.limit(holder).after(self._spent(balances, holder), request)
-            if totals is None:
-                return None
-            changed[request.dataset, holder] = totals
+            limit = self.limit(holder)
+            for block, place in zip(request.blocks or _NO_BLOCKS, places_of(request), strict=True):
+                totals = limit.after(self._spent(balances, holder, block), request)
+                if totals is None:
+                    return None
+                changed[place, holder] = totals
         return changed
 
     def totals(self, history: Iterable[tuple[Request, int]]) -> Balances:
         """A whole history priced again: requests, and how often each was charged."""
         balances: Balances = {}
         for request, count in history:
+            self.definition.policy.checked_blocks(request.blocks)
             for holder, costs in self.costs(request).items():
                 many = {m: None if cost is None else cost * count for m, cost in costs.items()}
-                place = (request.dataset, holder)
-                balances[place] = added(balances.get(place, {}), many)
+                for where in places_of(request):
+                    balances[where, holder] = added(balances.get((where, holder), {}), many)
         return {
             place: kept
             for place, totals in balances.items()
@@ -125,48 +146,75 @@ class AccountLimits:
 
     def beyond(self, balances: Balances) -> str | None:
         """Whose limit does not hold of these totals, if anybody's."""
-        for holder in dict.fromkeys(holder for _, holder in balances):
-            if not self.limit(holder).holds(self._spent(balances, holder)):
+        for holder, block in dict.fromkeys((holder, _block(p)) for p, holder in balances):
+            if not self.limit(holder).holds(self._spent(balances, holder, block)):
                 return holder
         return None
 
     def overdrawn(self, balances: Balances) -> str | None:
         """What was charged beyond the account's own limit, in words; None if it holds."""
-        spent = self._spent(balances, EVERYBODY)
-        if self._own.holds(spent):
-            return None
-        return f"by today's prices it is overdrawn: {self._own.excess(spent)}"
+        for block in dict.fromkeys(_block(p) for p, holder in balances if holder == EVERYBODY):
+            spent = self._spent(balances, EVERYBODY, block)
+            if not self._own.holds(spent):
+                where = f" in {block}" if block else ""
+                return f"by today's prices it is overdrawn{where}: {self._own.excess(spent)}"
+        return None
 
-    def _spent(self, balances: Balances, holder: str) -> Mapping[str, Totals]:
+    def _spent(self, balances: Balances, holder: str, block: str = "") -> Mapping[str, Totals]:
+        """Somebody's totals by dataset; of one block of time, where there are blocks."""
+        places = {dataset: place_of(dataset, block) for dataset in self.definition.datasets}
         return {
-            dataset: balances[dataset, holder]
-            for dataset in self.definition.datasets
-            if (dataset, holder) in balances
+            dataset: balances[place, holder]
+            for dataset, place in places.items()
+            if (place, holder) in balances
         }
 
-    def balances(self, balances: Balances, dataset: str, analyst: str) -> tuple[Balance, ...]:
+    def balances(
+        self, balances: Balances, dataset: str, analyst: str, *, block: str = ""
+    ) -> tuple[Balance, ...]:
         """How the meters that an analyst may see stand on a dataset; without a name, the total."""
         holder = self.shown_to(analyst)
-        return self.limit(holder).balances(self._spent(balances, holder), dataset)
+        found = self.limit(holder).balances(self._spent(balances, holder, block), dataset)
+        return tuple(replace(each, block=block) for each in found) if block else found
 
     def price(self, balances: Balances, request: Request) -> Price:
         """What the meters that the analyst may see say about the request, and what would fit."""
         holder = self.shown_to(request.analyst)
-        limit, spent = self.limit(holder), self._spent(balances, holder)
+        limit, by_block = self.limit(holder), self._by_block(balances, holder, request)
+        counted = _unit(request, self.definition.policy)
+        full = [b for b, spent in by_block.items() if limit.after(spent, request) is None]
+        times = {block: limit.times(spent, counted) for block, spent in by_block.items()}
+        tightest = min(full or times, key=lambda block: times[block])
+        spent, fits = by_block[tightest], not full
         readings = limit.readings(spent, request)
-        fits = limit.after(spent, request) is not None
         return Price(
             account=self.definition.name,
             releases=request.releases,
             fits=fits,
             readings=readings,
-            left=min(MANY, limit.times(spent, _unit(request, self.definition.policy))),
+            left=min(MANY, *times.values()),
             short=None if fits else limit.short(readings) or readings[0],
-            would_fit=None if fits else self._fitting(limit, spent, request),
+            would_fit=None if fits else self._fitting(limit, [*by_block.values()], request),
             quota_of=None if holder == EVERYBODY else holder,
+            block=tightest,
+            full=tuple(filter(None, full)),
+            paying=tuple(
+                f"{block} ({count} of what was asked for)"
+                for block, count in times.items()
+                if full and block not in full
+            ),
         )
 
-    def _fitting(self, limit: Limit, spent: Mapping[str, Totals], request: Request) -> str | None:
+    def _by_block(
+        self, balances: Balances, holder: str, request: Request
+    ) -> dict[str, Mapping[str, Totals]]:
+        """Somebody's totals in each block that a request is about; without blocks, once."""
+        blocks = request.blocks or _NO_BLOCKS
+        return {block: self._spent(balances, holder, block) for block in blocks}
+
+    def _fitting(
+        self, limit: Limit, totals: Sequence[Mapping[str, Totals]], request: Request
+    ) -> str | None:
         """The most revealing version of what is asked that fits, where it is all of one kind."""
         kinds = counts_of(request.releases)
         if not self.definition.policy.chosen_freely or len(kinds) != 1:
@@ -174,7 +222,8 @@ class AccountLimits:
         ((release, count),) = kinds.items()
 
         def fits(other: Release) -> bool:
-            return limit.after(spent, _with(request, other * count)) is not None
+            asked = _with(request, other * count)
+            return all(limit.after(spent, asked) is not None for spent in totals)
 
         found = fitting_version(release, fits)
         return None if found is None else str(found * count)

@@ -25,7 +25,7 @@ from quaestor.ledger.totals.balance_columns import balance_history
 from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from quaestor.ledger.cashier import Cashier
     from quaestor.ledger.definition import AccountDefinition
@@ -71,7 +71,8 @@ class AccountView(ABC):
         imported: dict[int, str] = {}
         if not self.definition.shares:
             with self._store.reading() as session:
-                imported.update(session.rows(sql.STATEMENTS, account=self.name))
+                rows = session.rows(sql.STATEMENTS, account=self.name)
+            imported = {entry: texts.parts_of(detail)[0] for entry, detail in rows}
         return promise_of(self.definition, imported=imported)
 
     def problem(self) -> str | None:
@@ -97,6 +98,13 @@ class AccountView(ABC):
         """Where the account stands: how many events and entries, the last time, the head."""
         return self._cashier.state()
 
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks of time that there are by the ledger's clock; none without such budgets."""
+        if not self.definition.policy.by_blocks:
+            return ()
+        with self._store.reading() as session:
+            return self.definition.policy.blocks_until(session.now())
+
     def entries(self, *, after: int = 0) -> Iterator[Entry]:
         """The charges in their order, from the one after number ``after``."""
         return read_entries(self._store, self.name, after=after)
@@ -113,7 +121,14 @@ class AccountView(ABC):
         if dataset is not None:
             datasets = (self._known_dataset(dataset),)
         limits, totals_of = self._cashier.limits, self._cashier.balances
-        holders = holder_standings(limits, totals_of, facts, datasets, closed=bool(state.closed))
+        holders = holder_standings(
+            limits,
+            totals_of,
+            facts,
+            datasets,
+            closed=bool(state.closed),
+            blocks=self.blocks(),
+        )
         return Standing(
             definition=definition,
             words=self.words(),
@@ -127,15 +142,28 @@ class AccountView(ABC):
             planned=planned_epsilon(definition),
         )
 
-    def standing_on(self, dataset: str, *, analyst: str = "") -> HolderStanding:
-        """What is left on one dataset: of the account or, for an analyst with a quota, of that."""
-        known, totals = self._known_dataset(dataset), self._cashier.balances(analyst)
-        return holder_standing(self._cashier.limits, totals, dataset=known, analyst=analyst)
+    def standing_on(
+        self, dataset: str, *, analyst: str = "", blocks: Sequence[str] = ()
+    ) -> HolderStanding:
+        """What is left on one dataset: of the account or, for an analyst with a quota, of that.
+
+        Where budgets are of blocks of time: of these (or of all there are) the one with the least.
+        """
+        return self._least((self._known_dataset(dataset),), analyst, blocks)
 
     def least_left(self) -> HolderStanding:
-        """What is left of the account's total on the dataset where that is the least."""
-        limits, totals = self._cashier.limits, self._cashier.balances("")
-        each = (holder_standing(limits, totals, dataset=d) for d in self.definition.datasets)
+        """What is left of the account's total on the dataset (and block) where that is least."""
+        return self._least(self.definition.datasets, "", ())
+
+    def _least(
+        self, datasets: tuple[str, ...], analyst: str, blocks: Sequence[str]
+    ) -> HolderStanding:
+        limits, totals = self._cashier.limits, self._cashier.balances(analyst)
+        each = (
+            holder_standing(limits, totals, dataset=dataset, analyst=analyst, block=block)
+            for dataset in datasets
+            for block in blocks or self.blocks() or ("",)
+        )
         return max(each, key=lambda standing: standing.used)
 
     def odometer(self, *, delta: float) -> OdometerReading:
@@ -151,8 +179,10 @@ class AccountView(ABC):
             charged = self._counts.read(session)
         return read_odometer(self.definition, charged.items(), delta=at, costs=self._known_costs())
 
-    def history(self, *, analyst: str = "") -> BalanceHistory:
+    def history(self, *, analyst: str = "", block: str = "") -> BalanceHistory:
         """The balance after every entry, by meter and as epsilon at the account's delta.
+
+        Where budgets are of blocks of time it is that of one block: the fullest, if none is named.
 
         Where the account has quotas, an analyst's history is that of the own quota: it says
         nothing of other analysts. Without a name it is the owner who looks, at the total.
@@ -161,8 +191,12 @@ class AccountView(ABC):
             texts.name("analyst", analyst)
         with self._store.reading() as session:
             changes = session.rows(sql.CHANGES, account=self.name)
+        if block:
+            self.definition.policy.checked_blocks((block,))
+        elif self.blocks():
+            block = self._least(self.definition.datasets, analyst, ()).block
         return balance_history(
-            self._cashier.limits, changes, analyst=analyst, costs=self._known_costs()
+            self._cashier.limits, changes, analyst=analyst, costs=self._known_costs(), block=block
         )
 
     def verify(self, *, head: str | None = None) -> Verification:

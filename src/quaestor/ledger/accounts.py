@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,12 +14,15 @@ from quaestor.errors import (
 )
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.account import Account
+from quaestor.ledger.account_limits import AccountLimits
+from quaestor.ledger.amounts import totals_to_text
 from quaestor.ledger.definition import AccountDefinition
 from quaestor.ledger.jobs import read_pending
 from quaestor.ledger.journal.appender import read_state, write_alone
 from quaestor.ledger.journal.events import Event, opened_by
 from quaestor.ledger.journal.export import export_events
 from quaestor.ledger.journal.verification import verify_account
+from quaestor.ledger.price import Request
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.address import open_store
 from quaestor.ledger.theory import PRICING
@@ -83,6 +87,11 @@ class Ledger:
             InvalidParameter: it declares something about which no theorem is known to hold.
             AccountExists: the name is taken, or another account covers one of the datasets and
                 the definition does not say ``beside=True``.
+            BudgetExceeded: it has a predecessor, and no block could pay for that one's past.
+
+        With a ``predecessor`` (see :class:`Blocked`) that account's guarantee is the first entry,
+        charged to every block there is, in the same transaction. Which filter the new account has
+        may have been chosen by the past's answers, so that it is charged as a realised history.
         """
         if not isinstance(definition, AccountDefinition):
             raise InvalidParameter("definition", definition, "an AccountDefinition")
@@ -90,6 +99,7 @@ class Ledger:
         if AccountDefinition.from_json(text) != definition:
             raise InvalidParameter("filter", "another one", "one of quaestor.accounting.filters")
         definition.policy.check_new(definition)
+        past = self._past(definition)
 
         def work(session: Session) -> str:
             session.lock_accounts()
@@ -98,12 +108,39 @@ class Ledger:
                 raise AccountExists(definition.name)
             if not definition.beside:
                 _refuse_overlap(session, definition)
-            return _open(session, definition, time=found.time)
+            head = _open(session, definition, time=found.time)
+            return head if past is None else _charge_past(session, definition, past, found.time)
 
         head = write_alone(self._store, work)
-        self._store.note_head(definition.name, seq=1, head=head)
+        self._store.note_head(definition.name, seq=1 + (past is not None), head=head)
         self._definitions[text] = definition
         return Account(self._store, definition)
+
+    def _past(self, definition: AccountDefinition) -> Request | None:
+        """The whole past of a predecessor, which must be over; None if there is none."""
+        name = definition.policy.past
+        if not name:
+            return None
+        before = self.account(name)
+        old = before.definition
+        (dataset,) = definition.datasets
+        if not before.state().closed:
+            raise InvalidParameter("predecessor", name, "closed: its past must be over")
+        if dataset not in old.datasets or old.policy.calendar is not None:
+            valid = f"an account on {dataset}, without blocks"
+            raise InvalidParameter("predecessor", name, valid)
+        if old.membership is not None or old.neighbours != "add_remove" or before.problem():
+            valid = "one whose guarantee holds for everybody, without facts, and is kept"
+            raise InvalidParameter("predecessor", name, valid)
+        if definition.shares:
+            valid = "left out: no analyst's quota pays for a predecessor's past"
+            raise InvalidParameter("shares", len(definition.shares), valid)
+        return Request(
+            releases=definition.policy.charged_past(old),
+            dataset=dataset,
+            purpose=f"the whole past of account {name}",
+            realised=True,
+        )
 
     def account(self, name: str) -> Account:
         """An account by its name."""
@@ -194,9 +231,54 @@ def _refuse_overlap(session: Session, definition: AccountDefinition) -> None:
     """Whoever is in a dataset of two accounts loses what both allow; that must be meant."""
     for row in session.rows(sql.ACCOUNTS):
         other = _definition(row[1], row[0])
+        if other.name == definition.policy.past:
+            continue  # what it allows is charged here
         for dataset in definition.datasets:
             if dataset in other.datasets:
                 raise AccountExists(other.name, dataset=dataset)
+
+
+def _charge_past(session: Session, definition: AccountDefinition, past: Request, time: str) -> str:
+    """Charge every block there is for a predecessor's past; the new head."""
+    request = replace(past, blocks=definition.policy.blocks_until(time))
+    if not request.blocks:
+        raise InvalidParameter("first", time, "a block that has begun: there is a past to charge")
+    limits = AccountLimits(definition)
+    changed = limits.after({}, request)
+    if changed is None:
+        raise limits.price({}, request).refusal()
+    opened = session.row(sql.HASH, account=definition.name, seq=1)
+    if opened is None:
+        raise LedgerCorrupted(f"account {definition.name!r}", "its first event is gone")
+    event = Event(
+        definition.name,
+        2,
+        "imported",
+        1,
+        time,
+        dataset=request.dataset,
+        purpose=request.purpose,
+        releases=texts.releases_to_text(request.releases),
+        detail=texts.detail_of("", request.blocks),
+        previous=opened[0],
+    ).sealed()
+    session.run(sql.ADD_EVENT, **event._asdict())
+    for (place, holder), totals in changed.items():
+        written = totals_to_text(totals)
+        session.run(
+            sql.SET_BALANCE, account=definition.name, dataset=place, analyst=holder, totals=written
+        )
+    session.run(
+        sql.SET_STATE,
+        account=definition.name,
+        events=2,
+        entries=1,
+        time=time,
+        head=event.hash,
+        closed=0,
+        pricing=PRICING,
+    )
+    return event.hash
 
 
 def _open(session: Session, definition: AccountDefinition, *, time: str) -> str:

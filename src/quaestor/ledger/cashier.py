@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from quaestor.errors import AccountClosed, AccountOverdrawn, BudgetExceeded, ChargeSettled
 from quaestor.ledger import jobs
 from quaestor.ledger import stored_text as texts
+from quaestor.ledger.account_limits import places_of
 from quaestor.ledger.amounts import subtracted, totals_to_text
 from quaestor.ledger.jobs import hold
 from quaestor.ledger.journal.appender import (
@@ -127,6 +128,9 @@ class Cashier:
             if job is not None and (found := job.take(journal)) is not None:
                 return found
             journal.refuse_if_closed()
+            for request in requests:
+                if request.blocks:
+                    self.limits.definition.policy.refuse_later(request.blocks, journal.time)
             known = self._totals(journal, requests)
             try:
                 balances = expected if known is seen else self._after(known.balances, requests)
@@ -156,7 +160,13 @@ class Cashier:
     def _priced(self, refused: _Refused) -> Price:
         """What a refusal says; worked out once for all who ask the same of the same state."""
         balances, request = refused.balances, refused.request
-        asked = (request.releases, request.dataset, request.analyst, request.query)
+        asked = (
+            request.releases,
+            request.dataset,
+            request.analyst,
+            request.query,
+            request.blocks,
+        )
         state = tuple(sorted((p, totals_to_text(totals)) for p, totals in balances.items()))
         if state != self._prices[0]:
             self._prices = (state, {})
@@ -274,11 +284,11 @@ class Cashier:
         """The totals that change when a charge is given back; None if only history can tell."""
         changed: Balances = {}
         for holder, costs in self.limits.costs(request).items():
-            place = (request.dataset, holder)
-            less = subtracted(balances.get(place, {}), costs)
-            if less is None:
-                return None
-            changed[place] = less
+            for where in places_of(request):
+                less = subtracted(balances.get((where, holder), {}), costs)
+                if less is None:
+                    return None
+                changed[where, holder] = less
         return changed
 
     def receipt(self, request: Request, *, entry: int) -> int:

@@ -13,6 +13,7 @@ from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.releases.base import LARGEST_EPSILON, check_real
 from quaestor.errors import InvalidParameter, QuaestorError
 from quaestor.ledger import stored_text as texts
+from quaestor.ledger.policies import blocks as _blocks  # noqa: F401  # registers itself
 from quaestor.ledger.policies.base import Policy, policy_from_dict
 from quaestor.ledger.policies.open import Open, check_filter
 from quaestor.ledger.price import Request, checked_releases
@@ -131,6 +132,7 @@ class AccountDefinition:
         query: str = "",
         query_text: str | None = None,
         by_owner: bool = False,
+        blocks: object = (),
     ) -> Request:
         """What is asked of the account, or an error that says what is wrong with it.
 
@@ -157,6 +159,7 @@ class AccountDefinition:
             analyst=analyst,
             purpose=texts.line("purpose", purpose),
             query=texts.line("query", query),
+            blocks=self.policy.checked_blocks(blocks) if blocks or self.policy.by_blocks else (),
         )
 
     def to_dict(self) -> dict[str, Any]:

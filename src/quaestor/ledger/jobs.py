@@ -104,7 +104,7 @@ class KeyedCharge:
     def __init__(self, account: str, request: Request, *, key: str) -> None:
         """Keep the key, and a digest of all that the entry says."""
         self._account, self._key = account, texts.name("key", key)
-        said = (request.dataset, request.analyst, request.purpose, request.query)
+        said = (request.dataset, request.analyst, request.purpose, request.query, *request.blocks)
         self._request = texts.digest(
             texts.canonical([texts.releases_to_text(request.releases), *said])
         )
@@ -167,7 +167,7 @@ class SharedQuestion:
         self.waited: tuple[int, int] | None = None
         """The entry and attempt that was waited for: its failure is not tried again at once."""
         said = (request.dataset, request.query, analyst, texts.releases_to_text(request.releases))
-        self.digest = texts.digest(texts.canonical(list(said)))
+        self.digest = texts.digest(texts.canonical([*said, *request.blocks]))
 
     def look(self, session: Session) -> JobState | Waiting | Answered | Left | None:
         """Whether somebody works on it, has answered it, or has left it behind."""

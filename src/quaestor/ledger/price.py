@@ -26,6 +26,7 @@ __all__ = [
     "checked_releases",
 ]
 
+_MOST_SHOWN = 12
 MANY = 10**15
 """How many times something fits that uses nothing: as many as a count can be."""
 
@@ -44,6 +45,8 @@ class Request:
     it began."""
     statement: str = ""
     """For an imported history: the importer's statement that it was."""
+    blocks: tuple[str, ...] = ()
+    """The blocks of time whose rows it reads, where the account has a budget for each."""
 
 
 def checked_releases(field: str, value: object) -> tuple[Release, ...]:
@@ -72,11 +75,14 @@ class Balance:
     spent: Fraction | None
     remaining: Fraction | None
     limit: Fraction
+    block: str = ""
+    """The block of time that it is of, where each has a budget of its own."""
 
     @property
     def title(self) -> str:
         """The meter in words, with whose it is."""
-        return _title(self.meter, self.analyst)
+        title = _title(self.meter, self.analyst)
+        return f"{title} in {self.block}" if self.block else title
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: floats on the safe side."""
@@ -87,6 +93,7 @@ class Balance:
             "spent": None if self.spent is None else above(self.spent),
             "remaining": None if self.remaining is None else below(self.remaining),
             "limit": below(self.limit),
+            **({"block": self.block} if self.block else {}),
         }
 
 
@@ -163,6 +170,12 @@ class Price:
     short: MeterReading | None = None
     would_fit: str | None = None
     quota_of: str | None = None
+    block: str = ""
+    """Of the blocks of time that must pay, the one with the least left, of which all this is."""
+    full: tuple[str, ...] = ()
+    """The blocks of time that cannot pay."""
+    paying: tuple[str, ...] = ()
+    """The others, each with what is left of it in words."""
 
     def refusal(self) -> BudgetExceeded:
         """The error of a charge that was refused: by these figures, or without any.
@@ -181,14 +194,20 @@ class Price:
             if short.requested is None or short.remaining is None or difference is None
             else (above(short.requested), below(short.remaining), above(difference))
         )
-        return BudgetExceeded(
+        refused = BudgetExceeded(
             self.account,
-            meter=short.title,
+            meter=f"{short.title} in {self.block}" if self.block else short.title,
             amounts=amounts,
             short=short.words(),
             would_fit=self.would_fit,
             left=self.left,
         )
+        return refused.advise(self.of_blocks()) if self.full else refused
+
+    def of_blocks(self) -> str:
+        """Which blocks are full, and what of the others is left."""
+        others = f"; left of the others: {_some(self.paying)}" if self.paying else ""
+        return f"Blocks that cannot pay: {_some(self.full)}{others}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -200,7 +219,15 @@ class Price:
             "would_fit": self.would_fit,
             "quota_of": self.quota_of,
             "meters": [reading.to_dict() for reading in self.readings],
+            **({"block": self.block, "full": list(self.full)} if self.block else {}),
         }
+
+
+def _some(listed: tuple[str, ...]) -> str:
+    """The last few of a list, in words."""
+    more = len(listed) - _MOST_SHOWN
+    shown = ", ".join(listed[-_MOST_SHOWN:])
+    return f"{shown} and {more} before" if more > 0 else shown
 
 
 def _title(meter: str, analyst: str | None) -> str:

@@ -48,7 +48,7 @@ def promise_of(definition: AccountDefinition, *, imported: Mapping[int, str]) ->
     """The whole promise in a few sentences; ``imported``: statements by entry, empty if none."""
     return " ".join(
         (
-            *_about(definition),
+            *(definition.policy.about(definition) or _about(definition)),
             *definition.policy.words(),
             *_imports(imported),
             *((_QUOTAS,) if definition.shares else ()),

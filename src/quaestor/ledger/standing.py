@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.releases import counts_of
@@ -71,6 +72,8 @@ class HolderStanding:
     meters: tuple[MeterStanding, ...]
     fits: tuple[tuple[str, int], ...] = ()
     """How many more of some releases would fit."""
+    block: str = ""
+    """The block of time that it is of, where each has a budget of its own."""
 
     @property
     def left(self) -> Fraction:
@@ -90,6 +93,7 @@ class HolderStanding:
             "analyst": self.analyst,
             "used": above(self.used),
             "fits": fits,
+            **({"block": self.block} if self.block else {}),
         }
 
 
@@ -143,12 +147,12 @@ def shown_datasets(definition: AccountDefinition, facts: ChargeFacts) -> tuple[s
 
 
 def holder_standing(
-    limits: AccountLimits, totals: Balances, *, dataset: str, analyst: str = ""
+    limits: AccountLimits, totals: Balances, *, dataset: str, analyst: str = "", block: str = ""
 ) -> HolderStanding:
     """The account's own standing or, for an analyst who has a quota, that of the quota alone."""
     holder = limits.shown_to(analyst)
     chosen = limits.limit(holder).filter
-    balances = limits.balances(totals, dataset, analyst)
+    balances = limits.balances(totals, dataset, analyst, block=block)
     must = len(balances) if chosen is None else len(chosen.every)
     rules = ("slots", "slots") if chosen is None else ("must hold", "one of these")
     meters = tuple(
@@ -163,6 +167,7 @@ def holder_standing(
         used=used,
         meter=meter,
         meters=meters,
+        block=block,
     )
 
 
@@ -181,28 +186,35 @@ def _used(must: Sequence[MeterStanding], some: Sequence[MeterStanding]) -> tuple
     return 1 - left, meter
 
 
-def holder_standings(
+def holder_standings(  # noqa: PLR0913  # what it is read from
     limits: AccountLimits,
     totals_of: Callable[[str], Balances],
     facts: ChargeFacts,
     datasets: Iterable[str],
     *,
     closed: bool,
+    blocks: Sequence[str] = (),
 ) -> Iterator[HolderStanding]:
-    """Everybody's standing on these datasets, with what still fits; for the owner, who sees all."""
+    """Everybody's standing on these datasets, with what still fits; for the owner, who sees all.
+
+    With blocks of time it is on each of them, the newest last.
+    """
     definition = limits.definition
     quotas = [quota.analyst for quota in definition.shares]
     analysts = dict.fromkeys([*quotas, *facts.analysts]) if quotas else {}
     analysts.pop(ANYBODY, None)
     kinds = () if closed else _kinds(limits, facts)
     totals = {analyst: totals_of(analyst) for analyst in ("", *analysts)}
-    for dataset in datasets:
+    for dataset, block in product(datasets, blocks or ("",)):
         for analyst in ("", *analysts):
-            found = holder_standing(limits, totals[analyst], dataset=dataset, analyst=analyst)
+            found = holder_standing(
+                limits, totals[analyst], dataset=dataset, analyst=analyst, block=block
+            )
             if found.meters:
                 # what fits depends on who asks, where there are quotas
                 asked = () if quotas and not analyst else kinds
-                yield replace(found, fits=tuple(_fits(limits, totals, asked, dataset, analyst)))
+                fits = _fits(limits, totals, asked, found)
+                yield replace(found, fits=tuple(fits))
 
 
 def _kinds(limits: AccountLimits, facts: ChargeFacts) -> tuple[Release, ...]:
@@ -220,16 +232,17 @@ def _fits(
     limits: AccountLimits,
     totals: dict[str, Balances],
     kinds: Iterable[Release],
-    dataset: str,
-    analyst: str,
+    standing: HolderStanding,
 ) -> Iterator[tuple[str, int]]:
     """How many more of these fit: the analyst's quota, and the total."""
+    dataset, analyst = standing.dataset, standing.analyst or ""
+    blocks = (standing.block,) if standing.block else ()
     for kind in kinds:
         prices = []
         try:
             for each in {"", analyst}:
                 request = limits.definition.request(
-                    kind, dataset=dataset, analyst=each, by_owner=not each
+                    kind, dataset=dataset, analyst=each, by_owner=not each, blocks=blocks
                 )
                 limits.check(request)
                 prices.append(limits.price(totals[each], request))

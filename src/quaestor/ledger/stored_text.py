@@ -21,6 +21,7 @@ __all__ = [
     "TOLERANCE",
     "answer_text",
     "canonical",
+    "detail_of",
     "digest",
     "if_behind",
     "is_digest",
@@ -31,6 +32,7 @@ __all__ = [
     "not_before",
     "now",
     "parsed",
+    "parts_of",
     "query_digest",
     "releases_from_text",
     "releases_to_text",
@@ -159,6 +161,23 @@ def if_behind(last: str, time: str) -> str:
 def releases_to_text(releases: tuple[Release, ...]) -> str:
     """Releases as the JSON text that an event keeps."""
     return canonical([release.to_dict() for release in releases])
+
+
+def detail_of(statement: str, blocks: tuple[str, ...]) -> str:
+    r"""What a charge's event keeps in its ``detail``: a statement, and blocks of time.
+
+    Each block comes after a tab, which no statement has; without blocks it is as it ever was.
+
+    >>> detail_of("", ("2024-01", "2024-02"))
+    '\t2024-01\t2024-02'
+    """
+    return statement + "".join(f"\t{block}" for block in blocks)
+
+
+def parts_of(detail: str) -> tuple[str, tuple[str, ...]]:
+    """Read back what :func:`detail_of` wrote: the statement, and the blocks."""
+    statement, *blocks = detail.split("\t")
+    return statement, tuple(blocks)
 
 
 def releases_from_text(text: str) -> tuple[Release, ...]:

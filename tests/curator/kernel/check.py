@@ -15,7 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.curator.kernel import drawing, gathering, pointed, prices, questions, refusals, rowwise
+from tests.curator.kernel import (
+    dated,
+    drawing,
+    gathering,
+    pointed,
+    prices,
+    questions,
+    refusals,
+    rowwise,
+)
 from tests.curator.kernel.judging import attacked
 from tests.curator.kernel.tables import duckdb_sides, postgres_sides
 
@@ -73,6 +82,7 @@ def main() -> int:
             gathering.wrongs,
             lambda: rowwise.wrongs(sides["whole"].dialect, range(60)),
             lambda: pointed.wrongs(sides, every=False),
+            lambda: _dated(Path(folder)),
             lambda: questions.wrongs(clinics, cases),
             lambda: _attacked(sides, cases),
         )
@@ -83,6 +93,15 @@ def main() -> int:
         sys.stdout.write(f"wrong: {line[:300]}\n")
     sys.stdout.write(json.dumps(cases) + "\n")
     return 1 if wrong else 0
+
+
+def _dated(folder: Path) -> list[str]:
+    """Dated rows, on DuckDB: their statements are the same everywhere."""
+    (at := folder / "dated").mkdir()
+    sides = dated.duckdb_dated(at)
+    wrong = dated.wrongs(sides, stored=("moments",))
+    sides["base"].close()
+    return wrong
 
 
 def _attacked(sides: dict[str, Side], cases: Counter[str]) -> list[str]:

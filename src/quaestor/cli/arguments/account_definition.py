@@ -35,6 +35,11 @@ class AccountOptions:
     plan_file: Path | None = None
     neighbours: str | None = None
     beside: bool = False
+    every: str | None = None
+    first: str | None = None
+    most: int | None = None
+    enforced: bool = False
+    predecessor: str = ""
 
     @property
     def kind(self) -> PolicyKind:
@@ -43,6 +48,8 @@ class AccountOptions:
             return self.policy
         if self.queries:
             return PolicyKind.DASHBOARD
+        if self.every or self.first:
+            return PolicyKind.BLOCKS
         given = self.plan or (self.plan_file is not None and not self.expected)
         return PolicyKind.PLANNED if given else PolicyKind.OPEN
 
@@ -80,20 +87,27 @@ def _datasets(asked: AccountOptions, plan: Plan | None) -> tuple[str, ...]:
 
 
 def _refuse_options_of_others(asked: AccountOptions) -> None:
-    for option, given, kind in (
-        ("--expected", asked.expected, PolicyKind.OPEN),
-        ("--plan", asked.plan, PolicyKind.PLANNED),
-        ("--query", asked.queries, PolicyKind.DASHBOARD),
+    blocks = (PolicyKind.BLOCKS,)
+    for option, given, kinds in (
+        ("--expected", asked.expected[:1], (PolicyKind.OPEN, PolicyKind.BLOCKS)),
+        ("--plan", asked.plan[:1], (PolicyKind.PLANNED,)),
+        ("--query", asked.queries[:1], (PolicyKind.DASHBOARD,)),
+        ("--every", [asked.every] if asked.every else [], blocks),
+        ("--first", [asked.first] if asked.first else [], blocks),
+        ("--most", [asked.most] if asked.most else [], blocks),
+        ("--enforced", [True] if asked.enforced else [], blocks),
+        ("--predecessor", [asked.predecessor] if asked.predecessor else [], blocks),
     ):
-        if given and asked.kind is not kind:
-            valid = f"given with --policy {kind} only, and this account is {asked.kind}"
+        if given and asked.kind not in kinds:
+            named = " or ".join(kinds)
+            valid = f"given with --policy {named} only, and this account is {asked.kind}"
             raise InvalidParameter(option, given[0], valid)
 
 
 def _policy(
     asked: AccountOptions, datasets: tuple[str, ...], plan: Plan | None
 ) -> Open | Planned | Dashboard:
-    from quaestor.ledger import Dashboard, Open, Planned
+    from quaestor.ledger import Blocked, Dashboard, Open, Planned
 
     listed: dict[str, list[Release]] = {
         dataset: list(plan.databases[dataset]) if plan else [] for dataset in datasets
@@ -102,6 +116,19 @@ def _policy(
         expected = [release for releases in listed.values() for release in releases]
         expected += [release for text in asked.expected for release in parse_releases(text)]
         return Open(expected=tuple(expected))
+    if asked.kind is PolicyKind.BLOCKS:
+        for option, value in (("--every", asked.every), ("--first", asked.first)):
+            if value is None:
+                valid = "given with --policy blocks, such as --every month --first 2024-01"
+                raise InvalidParameter(option, value, valid)
+        return Blocked(
+            every=asked.every or "",
+            first=asked.first or "",
+            most=asked.most,
+            enforced=asked.enforced,
+            predecessor=asked.predecessor,
+            expected=tuple(release for text in asked.expected for release in parse_releases(text)),
+        )
     if asked.kind is PolicyKind.PLANNED:
         for text in asked.plan:
             dataset, releases = _of_dataset("--plan", text, datasets)

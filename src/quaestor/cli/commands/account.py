@@ -36,6 +36,10 @@ Dataset = Annotated[
     str | None, typer.Option("--dataset", help="Whom it is about, if the account has several.")
 ]
 Analyst = Annotated[str, typer.Option("--analyst", help="Who asks; needed where there are quotas.")]
+Block = Annotated[
+    list[str] | None,
+    typer.Option("--block", help="Blocks: a month, quarter or year that pays; repeat it."),
+]
 Query = Annotated[
     str,
     typer.Option(
@@ -82,6 +86,7 @@ def price(  # noqa: PLR0913  # what is asked, of whom
     dataset: Dataset = None,
     analyst: Analyst = "",
     query: Query = "",
+    block: Block = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
@@ -92,8 +97,8 @@ def price(  # noqa: PLR0913  # what is asked, of whom
     wanted = _parsed(releases)
     with opened(ledger) as book:
         payer = book.account(name)
-        asked = _asked(payer, query)
-        priced = payer.price(wanted, dataset=dataset, analyst=analyst, **asked)
+        asked, blocks = _asked(payer, query), block or ()
+        priced = payer.price(wanted, dataset=dataset, analyst=analyst, blocks=blocks, **asked)
     if json:
         print_json(priced.to_dict())
         return
@@ -110,6 +115,7 @@ def charge(  # noqa: PLR0913  # what an entry says
     key: Annotated[
         str, typer.Option("--key", help="Your name for this charge: the same again costs nothing.")
     ] = "",
+    block: Block = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
@@ -121,13 +127,19 @@ def charge(  # noqa: PLR0913  # what an entry says
     wanted = _parsed(releases)
     with opened(ledger) as book:
         payer = book.account(name)
-        asked = _asked(payer, query)
+        asked, blocks = _asked(payer, query), block or ()
         with payer.reserve(
-            wanted, dataset=dataset, analyst=analyst, purpose=purpose, key=key, **asked
+            wanted,
+            dataset=dataset,
+            analyst=analyst,
+            purpose=purpose,
+            key=key,
+            blocks=blocks,
+            **asked,
         ) as made:
             if made.status != "released":
                 made.release()
-        price = payer.price(wanted, dataset=dataset, analyst=analyst, **asked)
+        price = payer.price(wanted, dataset=dataset, analyst=analyst, blocks=blocks, **asked)
         receipt = made.receipt
     texts = [str(release) for release in wanted]
     # an entry's number would tell an analyst who has a quota how often others have charged

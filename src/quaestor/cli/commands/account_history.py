@@ -28,6 +28,9 @@ def history(  # noqa: PLR0913  # whose, how much of it, and where to
         str,
         typer.Option("--analyst", help="Where there are quotas: only what this analyst may see."),
     ] = "",
+    block: Annotated[
+        str, typer.Option("--block", help="Blocks: that of this one; otherwise of the fullest.")
+    ] = "",
     last: Annotated[int, typer.Option("--last", min=1, help="How many changes to print.")] = 20,
     plot: Annotated[
         Path | None,
@@ -42,7 +45,7 @@ def history(  # noqa: PLR0913  # whose, how much of it, and where to
     """
     check_picture("--plot", plot)
     with opened(ledger) as book:
-        found = book.account(name).history(analyst=analyst)
+        found = book.account(name).history(analyst=analyst, block=block)
     if plot is not None:
         _draw(found, plot)
     if json:
@@ -70,7 +73,10 @@ def _draw(found: BalanceHistory, plot: Path) -> None:
 
 
 def _whose(found: BalanceHistory) -> str:
-    return found.account if found.analyst is None else f"{found.analyst}'s quota of {found.account}"
+    whose = (
+        found.account if found.analyst is None else f"{found.analyst}'s quota of {found.account}"
+    )
+    return f"{whose} in {found.block}" if found.block else whose
 
 
 def _print(found: BalanceHistory, last: int) -> None:

@@ -64,6 +64,25 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
     neighbours: Annotated[
         str | None, typer.Option("--neighbours", help="add_remove, replace or replace_record.")
     ] = None,
+    every: Annotated[
+        str | None, typer.Option("--every", help="Blocks: month, quarter or year.")
+    ] = None,
+    first: Annotated[
+        str | None,
+        typer.Option("--first", help="Blocks: the first one, such as 2024-01, 2024-Q1 or 2024."),
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--most", help="Blocks: how many of them a person is in at most.")
+    ] = None,
+    enforced: Annotated[  # noqa: FBT002
+        bool, typer.Option("--enforced", help="Blocks: keep a person's earliest ones only.")
+    ] = False,
+    predecessor: Annotated[
+        str,
+        typer.Option(
+            "--predecessor", help="Blocks: a closed account, whose past every block there is pays."
+        ),
+    ] = "",
     beside: Annotated[  # noqa: FBT002
         bool, typer.Option("--beside", help="Others may cover the datasets too: losses add up.")
     ] = False,
@@ -76,7 +95,8 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
     Without --epsilon and --delta it is the account of that name in the catalog, as planned there.
 
     The policy is [bold]open[/bold] (anything may be asked until a filter says stop),
-    [bold]planned[/bold] (what is released is declared) or [bold]dashboard[/bold] (the queries are).
+    [bold]planned[/bold] (what is released is declared), [bold]dashboard[/bold] (the queries are) or
+    [bold]blocks[/bold] (every month, quarter or year of the data has a budget of its own).
     """
     from quaestor.cli.arguments.account_definition import AccountOptions, account_definition
 
@@ -99,6 +119,11 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         plan_file=plan_file,
         neighbours=neighbours,
         beside=beside,
+        every=every,
+        first=first,
+        most=most,
+        enforced=enforced,
+        predecessor=predecessor,
     )
     definition = account_definition(asked)
     with opened(ledger, create=True) as book:

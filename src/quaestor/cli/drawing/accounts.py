@@ -71,6 +71,8 @@ def print_promise(standing: Standing) -> None:
     definition = standing.definition
     state = ", closed" if standing.closed else ""
     target = f"epsilon {definition.epsilon!r}, delta {definition.delta!r}"
+    calendar = definition.policy.calendar
+    target += "" if calendar is None else f" for each {calendar.every}"
     say(f"account {definition.name}: {definition.policy.kind}, {target}{state}", plain=True)
     plain = Console(highlight=False, emoji=False)
     if standing.problem is not None:
@@ -83,9 +85,13 @@ def print_promise(standing: Standing) -> None:
 
 def print_what_fits(standing: Standing) -> None:
     """How many more of what is expected, or of what was charged last, would fit."""
+    newest = standing.holders[-1].block if standing.holders else ""
     for holder in standing.holders:
+        if holder.block != newest:
+            continue
         whose = "" if holder.analyst is None else f" for {holder.analyst}"
-        where = f" on {holder.dataset}{whose}" if len(standing.holders) > 1 else ""
+        place = _where(holder.dataset, holder.block)
+        where = f" on {place}{whose}" if len(standing.holders) > 1 else ""
         for release, left in holder.fits:
             say(f"still fits{where}: {left_in_words(release, left)}", plain=True)
 
@@ -123,7 +129,10 @@ def print_standing(standing: Standing) -> None:
     definition = standing.definition
     print_promise(standing)
     shared = bool(definition.shares)
-    holders, meters = map(_holder, standing.holders), map(_meter, standing.meters)
+    by_block = definition.policy.calendar is not None
+    # of blocks that were never charged all is left
+    used = [each for each in standing.meters if not by_block or each.balance.spent != 0]
+    holders, meters = map(_holder, standing.holders), map(_meter, used)
     _print_cells("Burn-down", ["dataset", "#left"], holders, shared=shared)
     _print_cells("Meters", ["dataset", "meter", "rule", "#used", "#left"], meters, shared=shared)
     print_what_fits(standing)
@@ -149,7 +158,13 @@ def _print_cells(
 
 
 def _holder(holder: HolderStanding) -> Sequence[str]:
-    return holder.dataset, _whose(holder.analyst), bar_and_percent(holder.left)
+    where = _where(holder.dataset, holder.block)
+    return where, _whose(holder.analyst), bar_and_percent(holder.left)
+
+
+def _where(dataset: str, block: str) -> str:
+    """The dataset, and the block of time where each has a budget of its own."""
+    return f"{dataset} {block}" if block else dataset
 
 
 def _meter(line: MeterStanding) -> Sequence[str]:
@@ -160,7 +175,8 @@ def _meter(line: MeterStanding) -> Sequence[str]:
         used = left = "of no use"
     else:
         used, left = shown_above(balance.spent), shown_below(balance.remaining)
-    return balance.dataset, _whose(balance.analyst), balance.meter, line.rule, used, left
+    where = _where(balance.dataset, balance.block)
+    return where, _whose(balance.analyst), balance.meter, line.rule, used, left
 
 
 def _whose(analyst: str | None) -> str:

@@ -16,6 +16,7 @@ from quaestor.curator.answers.answer import Answer, AnswerColumn
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import Aggregated, Keyed, nodes
+from quaestor.curator.questions.block_reach import blocks_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -289,6 +290,8 @@ def _notes(offer: Offer) -> tuple[str, ...]:
         )
     if isinstance(offer.choice, NoisyTop):
         notes.append("the groups were chosen by the exponential mechanism")
+    if offer.measurement.blocks is not None:
+        notes.append(blocks_in_words(offer.measurement.blocks))
     notes += [
         f"{expected.name}: {expected.words}"
         for expected in offer.expected

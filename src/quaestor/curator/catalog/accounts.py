@@ -5,25 +5,39 @@ Membership is what is known of the datasets that one person can be in.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
 from quaestor.accounting.membership.facts import All, Fact, fact_from_dict
 from quaestor.accounting.membership.rules import resolve
+from quaestor.accounting.membership.time_blocks import span_of
 from quaestor.accounting.releases.base import LARGEST_EPSILON
-from quaestor.curator.catalog.model import AccountPlan, DashboardQuery
+from quaestor.curator.catalog.model import AccountPlan, BlockPlan, DashboardQuery
 from quaestor.curator.catalog.sections import nearest, shown
 from quaestor.errors import ContradictoryFacts, InvalidParameter
 
 if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import Table
     from quaestor.curator.catalog.sections import Section
 
 __all__ = ["NEIGHBOURS", "POLICIES", "read_accounts", "read_membership"]
 
-POLICIES = ("open", "planned", "dashboard")
+POLICIES = ("open", "planned", "dashboard", "blocks")
 _KEYS = ("epsilon", "delta", "datasets", "policy", "expected", "plan", "queries", "quotas")
-_OF_POLICY = {"open": "expected", "planned": "plan", "dashboard": "queries"}
+_OF_BLOCKS = ("first", "most", "enforced", "predecessor")
+_OF_POLICY = {
+    "expected": ("open", "blocks"),
+    "plan": ("planned",),
+    "queries": ("dashboard",),
+    **dict.fromkeys(_OF_BLOCKS, ("blocks",)),
+}
+_FIRST = 'write  first = "2024-01",  the first month (or "2024-Q1", "2024") whose rows may be read'
+_MOST = "write  most = 3  if a person is in 3 blocks at most"
+_PREDECESSOR = 'write  predecessor = "research",  the name of a closed account'
+_ENFORCED = "write  enforced = true  if only a person's earliest blocks are to count"
 _LONGEST_SQL = 20_000
+_MOST_BLOCKS = 1200
 _HEADER = "write  [accounts.research]  and what belongs to the account below it"
 _EPSILON = "write  epsilon = 1.0"
 _DELTA = "write  delta = 1e-6,  well below one over the number of people"
@@ -34,8 +48,9 @@ _MEMBERSHIP = f"write  [membership]  and below it {_FACT.removeprefix('write')}"
 _QUERY = 'write  queries = [{ sql = "SELECT COUNT(*) FROM visits", epsilon = 0.1 }]'
 
 
-def read_accounts(document: Section, datasets: tuple[str, ...]) -> tuple[AccountPlan, ...]:
+def read_accounts(document: Section, tables: tuple[Table, ...]) -> tuple[AccountPlan, ...]:
     """Every account under ``[accounts]``."""
+    datasets = tuple(dict.fromkeys(t.dataset for t in tables if t.dataset is not None))
     accounts = document.section("accounts", title="", remedy=_HEADER)
     read: list[AccountPlan] = []
     for name, section in accounts.sections(kind="account", remedy=_HEADER):
@@ -43,6 +58,8 @@ def read_accounts(document: Section, datasets: tuple[str, ...]) -> tuple[Account
             problem = f"{shown(name)} cannot be the name of an account"
             raise accounts.wrong(name, problem, "take up to 100 characters that can be printed")
         account = _account(section, name, datasets)
+        if account.policy == "blocks":
+            account = replace(account, blocks=_block_plan(section, account.datasets, tables))
         if not account.beside:
             _refuse_second(section, account, read)
         read.append(account)
@@ -50,13 +67,13 @@ def read_accounts(document: Section, datasets: tuple[str, ...]) -> tuple[Account
 
 
 def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan:
-    section.only(*_KEYS, "beside", "shares")
+    section.only(*_KEYS, *_OF_BLOCKS, "beside", "shares")
     policy = section.choice("policy", POLICIES, remedy=f"policies are {', '.join(POLICIES)}")
     policy = policy or "open"
-    for other, key in _OF_POLICY.items():
-        if other != policy and key in section.values:
-            problem = f"{key} is for the policy {other}, and this account is {policy}"
-            raise section.wrong(key, problem, f'write  policy = "{other}"  or take {key} away')
+    for key, others in _OF_POLICY.items():
+        if policy not in others and key in section.values:
+            problem = f"{key} is for the policy {' or '.join(others)}, and this account is {policy}"
+            raise section.wrong(key, problem, f'write  policy = "{others[0]}"  or take {key} away')
     epsilon, delta = _epsilon(section), _delta(section)
     datasets = _datasets(section, known)
     return AccountPlan(
@@ -70,6 +87,37 @@ def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan
         plan=_plan(section, datasets) if policy == "planned" else (),
         queries=_queries(section) if policy == "dashboard" else (),
         beside=section.truth("beside", remedy="write  beside = true  if losses may add up"),
+    )
+
+
+def _block_plan(
+    section: Section, datasets: tuple[str, ...], tables: tuple[Table, ...]
+) -> BlockPlan:
+    """How time is divided: as the tables are, of which there is one if blocks are to be kept."""
+    dated = [t for t in tables if t.dataset in datasets and t.blocks is not None]
+    if len(datasets) > 1 or not dated or dated[0].blocks is None:
+        problem = "it must be of one dataset, with a table whose rows are divided by time"
+        remedy = 'write  blocks = { date = "visited", every = "month" }  under  [tables.NAME]'
+        raise section.wrong("policy", problem, remedy)
+    every = dated[0].blocks.every
+    enforced = section.truth("enforced", remedy=_ENFORCED)
+    most = section.whole("most", largest=_MOST_BLOCKS, remedy=_MOST)
+    if enforced and most is None:
+        raise section.wrong("enforced", "it is not said how many blocks are to count", _MOST)
+    if enforced and len(dated) > 1:
+        listed = ", ".join(table.name for table in dated)
+        problem = f"a person's earliest blocks are kept by one table, and there are {listed}"
+        raise section.wrong("enforced", problem, "take  blocks  away from all of them but one")
+    first = section.text("first", remedy=_FIRST)
+    if first is None:
+        raise section.wrong(None, "first is missing", _FIRST)
+    try:
+        span_of(first, every)
+    except InvalidParameter as problem:
+        raise section.wrong("first", str(problem), _FIRST) from None
+    before = section.text("predecessor", remedy=_PREDECESSOR)
+    return BlockPlan(
+        every=every, first=first, most=most, enforced=enforced, predecessor=before or ""
     )
 
 
@@ -194,7 +242,10 @@ def _quotas(
 
 
 def _refuse_second(section: Section, account: AccountPlan, others: list[AccountPlan]) -> None:
+    before = "" if account.blocks is None else account.blocks.predecessor
     for other in others:
+        if other.name == before:
+            continue  # what it allows is charged here
         both = [dataset for dataset in account.datasets if dataset in other.datasets]
         if both:
             problem = f"the account {other.name!r} already pays for the dataset {both[0]!r}"

@@ -124,7 +124,7 @@ def _catalog(document: Section, folder: str) -> Catalog:
         tables=tables,
         ledger=ledger,
         ledger_environment=environment,
-        accounts=read_accounts(document, datasets),
+        accounts=read_accounts(document, tables),
         membership=membership,
         neighbours=neighbours,
         folder=folder,

@@ -125,6 +125,9 @@ def table_to_toml(table: Table) -> str:
         lines.append(f"total_rows = {table.total_rows}")
     if table.dataset is not None and table.dataset != table.name:
         lines.append(f"dataset = {_text(table.dataset)}")
+    if table.blocks is not None:
+        date, every = _text(table.blocks.date), _text(table.blocks.every)
+        lines.append(f"blocks = {{ date = {date}, every = {every} }}")
     lines.extend(["", f"[tables.{_key(table.name)}.columns]"])
     lines.extend(f"{_key(column.name)} = {_facts(column)}" for column in table.columns)
     return "\n".join(lines) + "\n"

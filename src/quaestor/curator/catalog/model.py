@@ -82,6 +82,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableBlocks:
+    """How the rows of a table are divided by time: a column with a date, and a length."""
+
+    date: str
+    every: str
+    """``month``, ``quarter`` or ``year``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A table that analysts may ask about; without a ``unit`` it is public."""
 
@@ -94,6 +103,8 @@ class Table:
     """The dataset whose account pays; tables of one dataset share their units."""
     total_rows: int | None = None
     """How many rows of one unit count at all. None: rows times groups, where tables are joined."""
+    blocks: TableBlocks | None = None
+    """How its rows are divided by time, for accounts with a budget for each block."""
 
     @property
     def private(self) -> bool:
@@ -116,6 +127,18 @@ class DashboardQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BlockPlan:
+    """For the policy ``blocks``: how time is divided, and how many blocks a person is in."""
+
+    every: str
+    first: str
+    most: int | None = None
+    enforced: bool = False
+    predecessor: str = ""
+    """A closed account whose whole past is charged to every block there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountPlan:
     """An account as the catalog describes it; the ledger keeps what became of it.
 
@@ -123,6 +146,7 @@ class AccountPlan:
     by dataset, for ``planned``; ``queries`` are for ``dashboard``. ``shares`` are the quotas:
     each is an analyst, an epsilon and a delta; the analyst ``*`` is everybody who is not named.
     ``beside`` says that another account pays for the same people, and that their losses add up.
+    ``blocks`` is for the policy of that name.
     """
 
     name: str
@@ -135,6 +159,7 @@ class AccountPlan:
     plan: tuple[tuple[str, tuple[str, ...]], ...] = ()
     queries: tuple[DashboardQuery, ...] = ()
     beside: bool = False
+    blocks: BlockPlan | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

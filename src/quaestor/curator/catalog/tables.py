@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quaestor.accounting.membership.time_blocks import EVERY
 from quaestor.curator.catalog.columns import read_columns
-from quaestor.curator.catalog.model import Table, engine_kind
+from quaestor.curator.catalog.model import Table, TableBlocks, engine_kind
 from quaestor.curator.catalog.names import check_differ, check_table_name
 from quaestor.curator.catalog.sections import nearest
 from quaestor.curator.catalog.sources import read_source, source_keys
@@ -19,7 +20,8 @@ __all__ = ["MOST_GROUPS", "MOST_ROWS", "read_tables"]
 
 MOST_ROWS = 10**6
 MOST_GROUPS = 10**6
-_PRIVATE = ("unit", "rows", "groups", "total_rows", "dataset")
+_PRIVATE = ("unit", "rows", "groups", "total_rows", "dataset", "blocks")
+_BLOCKS = 'write  blocks = { date = "visited", every = "month" },  with a column of the kind date'
 _ROWS = "write  rows = 20  if 20 rows of one person are to count in a group of an answer, at most"
 _TOTAL = "write  total_rows = 100  if only 100 rows of one person are to count at all"
 _GROUPS = "write  groups = 5  if one person is to count in 5 groups of an answer, at most"
@@ -65,7 +67,25 @@ def _table(section: Section, name: str) -> Table:
         contribution=_contribution(section),
         total_rows=section.whole("total_rows", largest=MOST_ROWS, remedy=_TOTAL),
         dataset=section.text("dataset", remedy='write  dataset = "clinic"') or name,
+        blocks=_blocks(section, columns),
     )
+
+
+def _blocks(section: Section, columns: tuple[ColumnFacts, ...]) -> TableBlocks | None:
+    """How rows are divided by time, if they are."""
+    if "blocks" not in section.values:
+        return None
+    blocks = section.section("blocks", title=f"{section.title}, blocks", remedy=_BLOCKS)
+    blocks.only("date", "every")
+    every = blocks.choice("every", EVERY, remedy=_BLOCKS)
+    date = blocks.text("date", remedy=_BLOCKS)
+    if every is None or date is None:
+        raise blocks.wrong(None, f"{'date' if date is None else 'every'} is missing", _BLOCKS)
+    found = next((column for column in columns if column.name == date), None)
+    if found is None or found.kind != "date":
+        problem = f"{date!r} is not among the columns" if found is None else f"{date!r} is no date"
+        raise blocks.wrong("date", problem, f'write  {date} = "date"  under  columns')
+    return TableBlocks(date=date, every=every)
 
 
 def _unit(section: Section, columns: tuple[ColumnFacts, ...]) -> str:
@@ -115,6 +135,12 @@ def _check_together(section: Section, table: Table, other: Table) -> None:
         )
         remedy = "tables of one dataset tell people apart in one way: give this one another dataset"
         raise section.wrong("unit", problem, remedy)
+    if table.blocks and other.blocks and table.blocks.every != other.blocks.every:
+        problem = (
+            f"it is divided by the {table.blocks.every}, and table {other.name!r} of the same "
+            f"dataset by the {other.blocks.every}"
+        )
+        raise section.wrong("blocks", problem, "divide tables of one dataset alike")
 
 
 def _unit_kind(table: Table) -> str:

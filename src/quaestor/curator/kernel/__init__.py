@@ -5,6 +5,7 @@
 ``draws``        a measure with its noise: what it costs and how it is drawn
 ``measurement``  a whole question: rows, cells, draws; what is charged and what is drawn
 ``columns``      a column of a base table as a value of its kind: total, text by bytes
+``dated_rows``   which rows a charge to blocks of time may read
 ``relations``    scans, caps of rows a unit, joins on the unit, joins with public tables, unions
 ``statement``    the outermost statements: one row a unit and cell, every contribution clamped
 ``figures``      from the engine's rows to corrected whole numbers, to noise

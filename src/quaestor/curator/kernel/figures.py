@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
     from quaestor.curator.catalog.model import Table
+    from quaestor.curator.kernel.dated_rows import ChargedBlocks
     from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.kernel.measurement import Cells, Measurement
     from quaestor.curator.kernel.measures import Measure
@@ -85,10 +86,21 @@ class Prepared:
         answers = [(each, self.database.rows(each.sql)) for each in self.statements]
         return gathered(self.measurement.cells, answers)
 
-    def draw(self, exact: Exact, *, paid: tuple[Release, ...], dataset: str) -> Released:
-        """The figures with noise, if the dataset's account was charged for just that."""
+    def draw(
+        self,
+        exact: Exact,
+        *,
+        paid: tuple[Release, ...],
+        dataset: str,
+        blocks: ChargedBlocks | None = None,
+    ) -> Released:
+        """The figures with noise, if the dataset's account was charged for just that.
+
+        ``blocks`` are the blocks of time that were charged, where the account has a budget for
+        each: rows of others were not read.
+        """
         asked = self.measurement
-        if (tuple(paid), dataset) != (asked.releases, asked.dataset):
+        if (tuple(paid), dataset, blocks) != (asked.releases, asked.dataset, asked.blocks):
             raise InvalidParameter("paid", paid, "what the measurement costs")
         return drawn(asked, exact)
 
@@ -103,10 +115,17 @@ def prepare(
     """Write the statements of a measurement; public tables may be looked at."""
     relations = Relations(table=table, database=database, wanted=wanted)
     capped = relations.private_tables(measurement.rows) > 1
-    relations = Relations(table=table, database=database, wanted=wanted, capped=capped)
+    blocks = measurement.blocks
+    relations = Relations(
+        table=table, database=database, wanted=wanted, capped=capped, blocks=blocks
+    )
     rows = relations.rows(measurement.rows)
     if rows.dataset != measurement.dataset:
         raise InvalidParameter("dataset", measurement.dataset, "that of the tables")
+    if blocks is not None and not rows.bound:
+        raise InvalidParameter("rows", "of no block", "of, or inner-joined to, a table with blocks")
+    if blocks is not None and blocks.kept is not None and len(rows.dated) > 1:
+        raise InvalidParameter("rows", "ranked twice", "of one table with blocks, if some are kept")
     made = statements_of(rows, measurement.cells, measurement.measures, relations.sql)
     return Prepared(measurement, tuple(made), database)
 

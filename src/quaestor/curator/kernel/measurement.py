@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from quaestor.curator.kernel.dated_rows import ChargedBlocks
 from quaestor.curator.kernel.draws import Draw, NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.measures import Measure, Units
 from quaestor.errors import InvalidParameter
@@ -144,6 +145,8 @@ class Measurement:
     cells: Cells
     choice: NoisyUnits | NoisyTop | None
     draws: tuple[NoisyMeasure | NoisyQuantile, ...]
+    blocks: ChargedBlocks | None = None
+    """The blocks of time that pay, where each has a budget: no other rows are read."""
 
     def __post_init__(self) -> None:
         """Check that everything that is drawn is priced for all the cells a unit may be in."""
@@ -161,6 +164,8 @@ class Measurement:
             raise InvalidParameter(
                 "contributions", self.choice.mechanism.contributions, f"at least {spread}"
             )
+        if self.blocks is not None and type(self.blocks) is not ChargedBlocks:
+            raise InvalidParameter("blocks", type(self.blocks).__name__, "charged blocks")
         if not self.all_draws:
             raise InvalidParameter("draws", 0, "at least one")
 

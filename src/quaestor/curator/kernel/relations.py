@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from quaestor.curator.catalog.model import Table
+    from quaestor.curator.kernel.dated_rows import ChargedBlocks
 
 __all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "Relations", "md5_of"]
 
@@ -65,6 +66,10 @@ class EngineRows:
     dataset: str | None = None
     most: int = 1
     """How many rows come of one unit at most, or of one of its rows where nothing is capped."""
+    bound: bool = False
+    """Whether there is a row of a unit only if the unit has one dated in a charged block."""
+    dated: frozenset[str] = frozenset()
+    """The tables that were cut to the charged blocks."""
 
     @property
     def names(self) -> list[str]:
@@ -96,6 +101,7 @@ class Relations:
     database: Database
     wanted: AbstractSet[str]
     capped: bool = False
+    blocks: ChargedBlocks | None = None
 
     @property
     def sql(self) -> SQL:
@@ -134,10 +140,11 @@ class Relations:
         cap = self._cap(table)
         there = {name.lower(): name for name in reversed(list(base.types))}
         there.update({name: name for name in base.types})
-        unit, columns = None, {}
+        unit, columns, day = None, {}, None
+        cut = self._cut(table)
         for facts in table.columns:
-            is_unit = facts.name == table.unit
-            if not (cap or is_unit or facts.name in self.wanted):
+            is_unit, is_date = facts.name == table.unit, facts.name == cut
+            if not (cap or is_unit or is_date or facts.name in self.wanted):
                 continue
             name = there.get(facts.name) or there.get(facts.name.lower())
             if name is None:
@@ -146,6 +153,8 @@ class Relations:
             try:
                 if is_unit:
                     unit = read_unit(facts, self.sql, stored, base.types[name])
+                if is_date:
+                    day = read(facts, self.sql, stored, base.types[name])
                 if cap or facts.name in self.wanted:
                     # Bounds of a unit do not make two people one, not even in a condition.
                     free = replace(facts, low=None, high=None) if is_unit else facts
@@ -155,13 +164,44 @@ class Relations:
                 raise SourceUnavailable(table.name, str(problem)) from None
         if table.private and unit is None:
             raise InvalidParameter("unit", table.unit, "a declared column of the table")
+        source = f"{base.sql} AS t"
         found = EngineRows(
-            sql=_select(_listed(columns), f"{base.sql} AS t", unit),
+            sql=_select(_listed(columns), source, unit)
+            if cut is None
+            else self._dated(_listed(columns), source, unit, day),
             columns=_named(columns),
             unit=None if unit is None else replace(unit, sql="u", size=1),
             dataset=(table.dataset or table.name) if table.private else None,
+            bound=cut is not None,
+            dated=frozenset() if cut is None else frozenset({table.name}),
         )
         return self._few(found, cap) if cap else found
+
+    def _cut(self, table: Table) -> str | None:
+        """The column by which a table is cut to the charged blocks, if it is."""
+        if self.blocks is None or not table.private or table.blocks is None:
+            return None
+        if table.blocks.every != self.blocks.every:
+            raise InvalidParameter("blocks", table.blocks.every, f"by the {self.blocks.every}")
+        return table.blocks.date
+
+    def _dated(
+        self, listed: list[str], source: str, unit: Scalar | None, day: Scalar | None
+    ) -> str:
+        """Rows of the charged blocks alone; of units with many blocks, of their earliest ones."""
+        blocks = self.blocks
+        if blocks is None or unit is None or day is None or day.kind != "date":
+            raise InvalidParameter("date", day and day.kind, "a declared date of the table")
+        if blocks.kept is None:
+            return f"{_select(listed, source, unit)} AND {blocks.charged(self.sql, day.sql)}"
+        rank = blocks.rank(self.sql, unit.sql, day.sql)
+        ranked = _select([*listed, f"{day.sql} AS d", f"{rank} AS nth"], source, unit)
+        ranked += f" AND {blocks.since_first(self.sql, day.sql)}"
+        names = ["u", *(f"c{place}" for place in range(len(listed)))]
+        return (
+            f"SELECT {', '.join(names)} FROM ({ranked}) b "  # noqa: S608 (the kernel's own)
+            f"WHERE nth <= {int(blocks.kept)} AND {blocks.charged(self.sql, 'd')}"
+        )
 
     def _cap(self, table: Table) -> int | None:
         """How many rows of a unit are kept: where tables are joined, or the owner says so."""
@@ -239,6 +279,8 @@ class Relations:
             unit=left.unit,
             dataset=left.dataset,
             most=most,
+            bound=left.bound or (relation.how == "inner" and right.bound),
+            dated=left.dated | right.dated,
         )
 
     def _same(self, x: Scalar, y: Scalar) -> str:
@@ -307,6 +349,8 @@ class Relations:
             unit=None if first.unit is None else kind,
             dataset=first.dataset,
             most=sum(part.most for part in parts),
+            bound=all(part.bound for part in parts),
+            dated=frozenset().union(*(part.dated for part in parts)),
         )
 
 

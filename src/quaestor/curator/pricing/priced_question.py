@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.curator.builder.tables import Question
     from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.kernel.dated_rows import ChargedBlocks
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.offers import Offer
 
@@ -101,6 +102,12 @@ class Priced:
         """What is charged."""
         return self.offer.releases
 
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks of time that are charged, where each has a budget of its own."""
+        blocks = self.offer.measurement.blocks
+        return () if blocks is None else blocks.labels
+
 
 def plan(
     question: str | Question,
@@ -121,10 +128,19 @@ def plan(
     return question.query(catalog, rows=rows, groups=groups)
 
 
-def price(
-    query: Query, budget: Budget, catalog: Catalog, *, delta: float, sql: str | None = None
+def price(  # noqa: PLR0913  # what is asked, and of whom
+    query: Query,
+    budget: Budget,
+    catalog: Catalog,
+    *,
+    delta: float,
+    sql: str | None = None,
+    blocks: ChargedBlocks | None = None,
 ) -> Priced:
-    """What a query costs an account of this delta, and how accurate it will be."""
+    """What a query costs an account of this delta, and how accurate it will be.
+
+    ``blocks`` are the blocks of time that pay, where each has a budget of its own.
+    """
     own = budget.delta
     if own is None and any(key.values is None for key in query.keys):
         if delta == 0.0:
@@ -134,6 +150,8 @@ def price(
             )
         own = delta / DELTA_SHARE
     made = budget.offer(query, delta=own)
+    if blocks is not None:
+        made = replace(made, measurement=replace(made.measurement, blocks=blocks))
     return Priced(
         query=query,
         budget=budget,
@@ -166,7 +184,9 @@ def identity_of(query: Query, offer: Offer, catalog: Catalog) -> str:
     another one.
     """
     tables = sorted(set(tables_of(query.rows)))
+    blocks = offer.measurement.blocks
     told = {
+        **({} if blocks is None else {"blocks": asdict(blocks)}),
         "version": _VERSION,
         "query": canonical_json(query),
         "draws": [to_wire(draw) for draw in (offer.choice, *offer.draws)],
@@ -182,5 +202,6 @@ def _declared(table: Table) -> dict[str, Any]:
         "unit": table.unit,
         "dataset": table.dataset,
         **({} if table.total_rows is None else {"total_rows": table.total_rows}),
+        **({} if table.blocks is None else {"blocks": asdict(table.blocks)}),
         "columns": [to_wire(column) for column in table.columns],
     }

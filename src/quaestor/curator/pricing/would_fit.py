@@ -31,7 +31,11 @@ def refusal(account: Account, asked: Priced, *, analyst: str) -> BudgetExceeded 
     For an analyst who has a quota it is about that alone: None if the quota suffices.
     """
     price = account.price(
-        asked.releases, dataset=asked.query.dataset, analyst=analyst, query=asked.fingerprint
+        asked.releases,
+        dataset=asked.query.dataset,
+        analyst=analyst,
+        query=asked.fingerprint,
+        blocks=asked.blocks,
     )
     if price.fits:
         return None
@@ -40,7 +44,7 @@ def refusal(account: Account, asked: Priced, *, analyst: str) -> BudgetExceeded 
     words = "" if price.short is None else price.short.words()
     if price.short is not None and price.short.meter == "delta" and price.short.limit == 0:
         words = _NO_RESERVE
-    return BudgetExceeded(
+    refused = BudgetExceeded(
         account.name,
         meter=said.meter,
         amounts=None if None in amounts else amounts,  # type: ignore[arg-type]  # all or none
@@ -48,6 +52,7 @@ def refusal(account: Account, asked: Priced, *, analyst: str) -> BudgetExceeded 
         would_fit=would_fit(account, asked, price, analyst=analyst),
         left=None,
     )
+    return refused.advise(price.of_blocks()) if price.full else refused
 
 
 def would_fit(account: Account, asked: Priced, price: Price, *, analyst: str) -> str | None:
@@ -64,7 +69,8 @@ def would_fit(account: Account, asked: Priced, price: Price, *, analyst: str) ->
     def fits(budget: Budget) -> bool:
         try:
             releases = budget.offer(asked.query, delta=asked.delta).releases
-            return account.price(releases, dataset=asked.query.dataset, analyst=analyst).fits
+            dataset, blocks = asked.query.dataset, asked.blocks
+            return account.price(releases, dataset=dataset, analyst=analyst, blocks=blocks).fits
         except QuaestorError:  # so little that no mechanism draws such noise
             return False
 

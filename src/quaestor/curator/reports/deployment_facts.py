@@ -56,7 +56,9 @@ class ReportFacts:
     @property
     def target(self) -> str:
         """The guarantee in figures."""
-        return f"epsilon {self.definition.epsilon!r}, delta {self.definition.delta!r}"
+        calendar = self.definition.policy.calendar
+        each = "" if calendar is None else f" for each {calendar.every}"
+        return f"epsilon {self.definition.epsilon!r}, delta {self.definition.delta!r}{each}"
 
     @property
     def odometer(self) -> str:

@@ -76,6 +76,13 @@ def _variant(facts: ReportFacts) -> dict[str, Any]:
     }
 
 
+def _scope(facts: ReportFacts) -> str:
+    calendar = facts.definition.policy.calendar
+    if calendar is None:
+        return "All answers of the account together are within these parameters."
+    return f"These are the parameters of each {calendar.every}. {facts.words}"
+
+
 def _privacy_loss(facts: ReportFacts) -> dict[str, Any]:
     definition = facts.definition
     parameters = {"epsilon": definition.epsilon}
@@ -95,8 +102,7 @@ def _privacy_loss(facts: ReportFacts) -> dict[str, Any]:
         "number_of_privacy_units": to_fill_in("about how many people, a whole number"),
         "privacy_parameters": parameters,
         "privacy_parameters_details": (
-            f"All answers of the account together are within these parameters. {facts.odometer} "
-            f"Is more lost to other accounts? {facts.beside}"
+            f"{_scope(facts)} {facts.odometer} Is more lost to other accounts? {facts.beside}"
         ),
     }
 

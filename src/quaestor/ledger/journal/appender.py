@@ -159,7 +159,7 @@ class Journal:
             purpose=request.purpose,
             query=request.query,
             releases=texts.releases_to_text(request.releases),
-            detail=request.statement,
+            detail=texts.detail_of(request.statement, request.blocks),
         )
         return entry
 
@@ -322,16 +322,18 @@ def history(session: Session, limits: AccountLimits) -> Iterator[tuple[Request, 
     """What was charged and not given back, each different charge once, with how often."""
     account = limits.definition.name
     each = int(limits.definition.policy.by_query)
-    for dataset, analyst, query, releases, realised, count in session.rows(
+    for dataset, analyst, query, releases, imported, detail, count in session.rows(
         sql.HISTORY, account=account, each=each
     ):
+        statement, blocks = texts.parts_of(detail)
         yield (
             Request(
                 releases=texts.releases_from_text(releases),
                 dataset=dataset,
                 analyst=analyst,
                 query=query,
-                realised=bool(realised),
+                realised=bool(imported) and not statement,
+                blocks=blocks,
             ),
             count,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.errors import LedgerCorrupted
 from quaestor.ledger import stored_text as texts
@@ -12,7 +12,19 @@ from quaestor.ledger.journal.events import CHARGES, GENESIS, KINDS, SETTLEMENTS
 if TYPE_CHECKING:
     from quaestor.ledger.journal.events import Event
 
-__all__ = ["Chain"]
+__all__ = ["Chain", "Charged"]
+
+
+class Charged(NamedTuple):
+    """What makes two charges alike."""
+
+    dataset: str
+    analyst: str
+    query: str
+    releases: str
+    realised: bool
+    """Whether it is a history that was imported without a statement."""
+    blocks: tuple[str, ...]
 
 
 class Chain:
@@ -26,12 +38,11 @@ class Chain:
         self.head = GENESIS
         self.heads: set[str] = set()
         self.closed = False
-        self.charged: Counter[tuple[str, str, str, str, bool]] = Counter()
-        """How often each (dataset, analyst, query, releases, whether it is a history imported
-        without a statement) was charged and not given back."""
+        self.charged: Counter[Charged] = Counter()
+        """How often each was charged and not given back."""
         self.answers: dict[int, tuple[str, str, str, str]] = {}
         """(dataset, query, analyst, digest) of entries with a stored answer."""
-        self._open: dict[int, tuple[str, str, str, str, bool]] = {}
+        self._open: dict[int, Charged] = {}
         self._drawn: set[int] = set()
         """Those of them whose noise may have been drawn."""
 
@@ -88,7 +99,14 @@ class Chain:
             self.definition, self.opened = event.detail, event.purpose
         elif kind in CHARGES:
             self.entries = entry
-            charged = (event.dataset, event.analyst, event.query, event.releases, event.realised)
+            charged = Charged(
+                event.dataset,
+                event.analyst,
+                event.query,
+                event.releases,
+                event.realised,
+                event.blocks,
+            )
             self.charged[charged] += 1
             if kind == "reserved":
                 self._open[entry] = charged

@@ -35,6 +35,8 @@ class Entry:
     imported: bool
     statement: str
     """For an imported history: the importer's statement of what was fixed before it began."""
+    blocks: tuple[str, ...] = ()
+    """The blocks of time that it is charged to, where the account has a budget for each."""
     settled: str | None
     """When it was released, or void."""
     reason: str
@@ -44,12 +46,14 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {
+        plain = {
             name: [release.to_dict() for release in self.releases]
             if name == "releases"
             else getattr(self, name)
             for name in Entry.__dataclass_fields__
         }
+        blocks = plain.pop("blocks")
+        return {**plain, "blocks": list(blocks)} if blocks else plain
 
 
 def read_entries(store: Store, account: str, *, after: int) -> Iterator[Entry]:
@@ -69,6 +73,7 @@ def _entry(row: tuple[Any, ...]) -> Entry:
     number, kind, time, analyst, dataset, purpose, query, releases, *rest = row
     detail, settled_as, settled, reason, answer = rest
     imported = kind == "imported"
+    statement, blocks = texts.parts_of(detail)
     return Entry(
         number=number,
         status="released" if imported else settled_as or "reserved",
@@ -79,7 +84,8 @@ def _entry(row: tuple[Any, ...]) -> Entry:
         query=query,
         releases=texts.releases_from_text(releases),
         imported=imported,
-        statement=detail if imported else "",
+        statement=statement if imported else "",
+        blocks=blocks,
         settled=time if imported else settled,
         reason=reason or "",
         answer=answer or "",

@@ -55,7 +55,8 @@ class Event(NamedTuple):
     """What is released, as JSON: descriptions, not numbers."""
     detail: str = ""
     """The account's definition when it opens; of an imported history the importer's statement of
-    what was fixed before it began, if there is one; otherwise the reason for what happened."""
+    what was fixed before it began, if there is one; of a charge to blocks of time, those, each
+    after a tab; otherwise the reason for what happened."""
     answer: str = ""
     """The SHA-256 of the stored answer, if one was stored."""
     previous: str = GENESIS
@@ -85,7 +86,12 @@ class Event(NamedTuple):
     @property
     def realised(self) -> bool:
         """Whether it imports a history of which nobody states what was fixed before it began."""
-        return self.kind == "imported" and self.detail == ""
+        return self.kind == "imported" and texts.parts_of(self.detail)[0] == ""
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks of time that a charge is to, if there are any."""
+        return texts.parts_of(self.detail)[1] if self.kind in CHARGES else ()
 
 
 COLUMNS = Event._fields

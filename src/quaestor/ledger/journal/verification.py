@@ -12,7 +12,7 @@ from quaestor.ledger import stored_text as texts
 from quaestor.ledger.account_limits import EVERYBODY, AccountLimits, Balances
 from quaestor.ledger.definition import AccountDefinition, plan_problem
 from quaestor.ledger.journal.appender import State, read_balances
-from quaestor.ledger.journal.chain import Chain
+from quaestor.ledger.journal.chain import Chain, Charged
 from quaestor.ledger.journal.events import Event, opened_by
 from quaestor.ledger.price import Request
 from quaestor.ledger.store import statements as sql
@@ -114,24 +114,25 @@ def _definition(text: str, account: str) -> AccountDefinition:
 
 def _priced(limits: AccountLimits, chain: Chain) -> Balances:
     """What the entries add up to by today's prices."""
-    history: Counter[tuple[str, str, str, str, bool]] = Counter()
+    history: Counter[Charged] = Counter()
     by_query = limits.definition.policy.by_query
     kept = +chain.charged  # without what was given back: on some meters it has no cost to cancel
-    for (dataset, analyst, query, releases, realised), count in kept.items():
-        history[dataset, analyst, query if by_query else "", releases, realised] += count
+    for charged, count in kept.items():
+        history[charged if by_query else charged._replace(query="")] += count
     try:
         return limits.totals(
             (
                 Request(
-                    releases=texts.releases_from_text(releases),
-                    dataset=dataset,
-                    analyst=analyst,
-                    query=query,
-                    realised=realised,
+                    releases=texts.releases_from_text(each.releases),
+                    dataset=each.dataset,
+                    analyst=each.analyst,
+                    query=each.query,
+                    realised=each.realised,
+                    blocks=each.blocks,
                 ),
                 count,
             )
-            for (dataset, analyst, query, releases, realised), count in history.items()
+            for each, count in history.items()
         )
     except (InvalidParameter, KeyError, TypeError, ValueError):
         place = f"the entries of account {limits.definition.name!r}"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.filters.base import Filter
     from quaestor.accounting.membership.facts import Fact
+    from quaestor.accounting.membership.time_blocks import Calendar
     from quaestor.accounting.releases import Release
     from quaestor.ledger.amounts import Totals
     from quaestor.ledger.price import Balance, MeterReading, Request
@@ -122,6 +123,8 @@ class Policy(ABC):
     """Whether analysts choose the noise as they go: less may be offered where much does not fit."""
     takes_realised: ClassVar[bool] = False
     """Whether its limit holds of histories of which nobody states that it was fixed before."""
+    by_blocks: ClassVar[bool] = False
+    """Whether each block of time has a budget of its own; only then is it asked about blocks."""
     composition: ClassVar[str]
     """How losses are added up, for reports."""
 
@@ -150,6 +153,39 @@ class Policy(ABC):
     def datasets(self) -> Iterable[str]:
         """The datasets that it names; all must be the account's."""
         return ()
+
+    def checked_blocks(self, blocks: object) -> tuple[str, ...]:
+        """The blocks of time that a charge names; an account without blocks takes none."""
+        if blocks != ():
+            raise InvalidParameter("blocks", blocks, "left out: the account has no blocks")
+        return ()
+
+    @property
+    def calendar(self) -> Calendar | None:
+        """How time is divided, where each block of time has a budget of its own."""
+        return None
+
+    def blocks_until(self, time: str) -> tuple[str, ...]:
+        """The blocks of time that there are at a time; none where budgets are not by blocks."""
+        del time
+        return ()
+
+    @property
+    def past(self) -> str:
+        """An account whose whole past is charged when this one opens; empty if there is none."""
+        return ""
+
+    def charged_past(self, predecessor: Terms) -> tuple[Release, ...]:
+        """What is charged for it."""
+        raise NotImplementedError(predecessor)
+
+    def refuse_later(self, blocks: tuple[str, ...], time: str) -> None:  # noqa: B027
+        """Refuse a charge to blocks that have not begun, by the ledger's clock."""
+
+    def about(self, terms: Terms) -> Iterable[str] | None:
+        """What holds, of whom, where that is not simply all answers together; else None."""
+        del terms
+        return None
 
     def expected_releases(self) -> tuple[Release, ...]:
         """What will mostly be asked, as far as it says: filters of quotas are chosen for it."""

@@ -161,15 +161,15 @@ ORDER BY seq DESC LIMIT :page
 
 # What was charged and not given back, each different charge once with how often it was made. The
 # query matters only where queries themselves are declared. A history that was imported without a
-# statement is priced apart.
+# statement is priced apart; so are charges to other blocks of time.
 HISTORY = """
 SELECT c.dataset, c.analyst, CASE WHEN :each = 1 THEN c.query ELSE '' END, c.releases,
-CASE WHEN c.kind = 'imported' AND c.detail = '' THEN 1 ELSE 0 END, COUNT(*)
+CASE WHEN c.kind = 'imported' THEN 1 ELSE 0 END, c.detail, COUNT(*)
 FROM ledger_events c
 WHERE c.account = :account AND c.kind IN ('reserved', 'imported') AND NOT EXISTS (
 SELECT 1 FROM ledger_events v WHERE v.account = c.account AND v.entry = c.entry
 AND v.kind IN ('released', 'void') AND v.kind = 'void')
-GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
 """
 
 ADD_ANSWER = """

@@ -49,13 +49,21 @@ def _uncollected() -> Iterator[None]:
 
 @_uncollected()
 def balance_history(
-    limits: AccountLimits, changes: Iterable[Change], *, analyst: str, costs: KnownCosts
+    limits: AccountLimits,
+    changes: Iterable[Change],
+    *,
+    analyst: str,
+    costs: KnownCosts,
+    block: str = "",
 ) -> BalanceHistory:
-    """The balance that this analyst may see, after every change of it: see ``shown_to``."""
+    """The balance that this analyst may see, after every change of it: see ``shown_to``.
+
+    With a block of time it is that block's, after every change of that.
+    """
     definition, holder = limits.definition, limits.shown_to(analyst)
     own = None if holder == EVERYBODY else definition.quota(holder)
     limit = limits.limit(holder)
-    made = _Made(changes, holder)
+    made = _Made(changes, holder, block)
     kept = _Kept(limits, made, costs)
     target = definition if own is None else own
     if limit.filter is not None:
@@ -81,6 +89,7 @@ def balance_history(
         delta=target.delta,
         meters=names,
         points=tuple(map(BalancePoint._make, rows)),
+        block=block,
     )
 
 
@@ -124,7 +133,7 @@ def _used(
 class _Made:
     """The changes of somebody's balance: each different request once, and columns beside."""
 
-    def __init__(self, changes: Iterable[Change], holder: str) -> None:
+    def __init__(self, changes: Iterable[Change], holder: str, block: str = "") -> None:
         kinds: dict[tuple[str, str, str, bool], int] = {}
         charged: dict[int, int] = {}  # where in the columns each entry was charged
         self.kinds: list[int] = []
@@ -137,16 +146,19 @@ class _Made:
         for kind, entry, time, analyst, dataset, query, releases, statement in changes:
             if kind == "void":
                 if entry not in charged:
-                    continue  # somebody else's
+                    continue  # somebody else's, or in other blocks
                 place = charged[entry]
                 which, number, where = self.kinds[place], self.numbers[place], self.datasets[place]
                 name, sign = "void", -1
             else:
                 if holder not in (EVERYBODY, analyst):
                     continue
+                said, blocks = texts.parts_of(statement)
                 count += 1
+                if block and block not in blocks:
+                    continue
                 number, where = (entry if holder == EVERYBODY else count), dataset
-                realised = kind == "imported" and not statement
+                realised = kind == "imported" and not said
                 which = kinds.setdefault((dataset, query, releases, realised), len(kinds))
                 charged[entry] = len(self.kinds)
                 name, sign = ("imported" if kind == "imported" else "charged"), 1

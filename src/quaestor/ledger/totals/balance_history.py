@@ -46,6 +46,8 @@ class BalanceHistory:
     delta: float
     meters: tuple[str, ...]
     points: tuple[BalancePoint, ...]
+    block: str = ""
+    """The block of time that it is of, where each has a budget of its own."""
 
     def __iter__(self) -> Iterator[BalancePoint]:
         """The points."""
@@ -62,6 +64,7 @@ class BalanceHistory:
             "analyst": self.analyst,
             "epsilon": self.epsilon,
             "delta": self.delta,
+            **({"block": self.block} if self.block else {}),
             "meters": list(self.meters),
             "points": [{**point._asdict(), "spent": list(point.spent)} for point in self.points],
         }
