@@ -43,6 +43,9 @@ class Payers(Protocol):
     def payer(self, name: str | None, *, dataset: str) -> Account:
         """The account of that name or, without one, the only one on the dataset."""
 
+    def declare(self, account: Account, *, dataset: str) -> None:
+        """Record what the catalog declares of a dataset, if that has changed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry:
@@ -81,6 +84,7 @@ def answered(
         return stored
     progress("planning")
     engine = engines.prepared(asked.offer.measurement)
+    accounts.declare(payer, dataset=asked.query.dataset)
     charge = _reserved(payer, asked, analyst=inquiry.analyst, purpose=inquiry.purpose)
     if isinstance(charge, Answer):
         return charge

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from quaestor.curator.accounts import open_from_catalog
+from quaestor.curator.accounts import declared_for, open_from_catalog
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
 from quaestor.curator.engines.engine import EnginePool
 from quaestor.curator.pipeline import Inquiry, answered, given_before, priced
@@ -167,6 +167,7 @@ class Curator:
 
         Raises:
             RefusedQuery: the question is not allowed; nothing was charged.
+            SourceKnown: the rows were paid for under another name; nothing was charged.
             BudgetExceeded: the account cannot pay; nothing was charged. Where it has quotas, the
                 error tells of the analyst's own quota, or nothing at all.
             AccountOverdrawn: by today's prices and theorems the account promised too much.
@@ -205,6 +206,11 @@ class OpenAccounts:
     def __init__(self, catalog: Catalog, ledger: Ledger) -> None:
         self.catalog, self.ledger = catalog, ledger
         self._known: dict[str, Account] = {}
+        self._declared = declared_for(catalog, catalog.datasets)
+
+    def declare(self, account: Account, *, dataset: str) -> None:
+        """Record what the catalog declares of a dataset, if that has changed."""
+        account.declare(dataset, self._declared[dataset])
 
     def account(self, name: str) -> Account:
         """The account of that name."""

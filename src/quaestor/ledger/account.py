@@ -17,6 +17,7 @@ from quaestor.ledger.account_view import AccountView
 from quaestor.ledger.cashier import Cashier
 from quaestor.ledger.charge import PATIENCE, Charge, claim, original
 from quaestor.ledger.jobs import KeyedCharge
+from quaestor.ledger.journal.declarations import declare
 from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
+    from quaestor.ledger.journal.declarations import DatasetDigests
     from quaestor.ledger.price import Balance, Price, Request
     from quaestor.ledger.store.base import Store
 
@@ -228,6 +230,19 @@ class Account(AccountView):
         Accounts that are found by name are priced again by themselves.
         """
         self._cashier.price_again()
+
+    def declare(self, dataset: str, declared: DatasetDigests) -> None:
+        """Record in the chain what is declared of a dataset, if that has changed.
+
+        Raises:
+            SourceKnown: its source was paid for under another name: by another account, and this
+                one was not opened beside it, or as another dataset of this one.
+        """
+        with self._store.reading() as session:
+            rows = session.rows(sql.DECLARATIONS_OF, account=self.name)
+        last = next((text for name, _, text in reversed(rows) if name == dataset), None)
+        if last is None or last != getattr(declared, "text", None):
+            declare(self._store, self.definition, dataset, declared)
 
     def close(self) -> None:
         """Take no further charges, for good; entries and answers can still be read."""

@@ -9,6 +9,7 @@ from quaestor.accounting.releases.base import check_real
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.definition import plan_problem, planned_epsilon
 from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, charge_facts
+from quaestor.ledger.journal.declarations import read_declarations
 from quaestor.ledger.journal.entries import read_entries
 from quaestor.ledger.journal.events import opened_by
 from quaestor.ledger.journal.verification import verify_account
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.cashier import Cashier
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.appender import State
+    from quaestor.ledger.journal.declarations import RecordedDeclaration
     from quaestor.ledger.journal.entries import Entry
     from quaestor.ledger.journal.verification import Verification
     from quaestor.ledger.standing import HolderStanding
@@ -101,6 +103,11 @@ class AccountView(ABC):
         """The charges in their order, from the one after number ``after``."""
         return read_entries(self._store, self.name, after=after)
 
+    def declarations(self) -> tuple[RecordedDeclaration, ...]:
+        """What was declared of its datasets when it opened, and every change since."""
+        with self._store.reading() as session:
+            return read_declarations(session, self.name)
+
     def standing(self, *, dataset: str | None = None) -> Standing:
         """How the account stands, for its owner: on one dataset, or on those last charged.
 
@@ -125,6 +132,7 @@ class AccountView(ABC):
             holders=tuple(holders),
             odometer=self.odometer(delta=definition.delta),
             planned=planned_epsilon(definition),
+            declared=tuple(d for d in self.declarations() if d.dataset in datasets),
         )
 
     def standing_on(self, dataset: str, *, analyst: str = "") -> HolderStanding:

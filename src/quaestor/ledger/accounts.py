@@ -16,6 +16,7 @@ from quaestor.ledger.account import Account
 from quaestor.ledger.definition import AccountDefinition
 from quaestor.ledger.jobs import read_pending
 from quaestor.ledger.journal.appender import read_state, write_alone
+from quaestor.ledger.journal.declarations import checked_declared, refuse_known_sources
 from quaestor.ledger.journal.events import Event, opened_by
 from quaestor.ledger.journal.export import export_events
 from quaestor.ledger.journal.verification import verify_account
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from quaestor.ledger.jobs import Pending
+    from quaestor.ledger.journal.declarations import DatasetDigests
     from quaestor.ledger.journal.verification import Verification
     from quaestor.ledger.store.base import Session
 
@@ -75,14 +77,23 @@ class Ledger:
         """Let go of the store. Everything is durable already."""
         self._store.close()
 
-    def open_account(self, definition: AccountDefinition) -> Account:
+    def open_account(
+        self, definition: AccountDefinition, *, declared: Mapping[str, DatasetDigests] | None = None
+    ) -> Account:
         """Open an account, once; its definition is fixed from here on.
+
+        Args:
+            definition: what it is.
+            declared: digests of what is declared of its datasets, by which their sources are
+                known again under other names. The curator gives those of its catalog.
 
         Raises:
             TargetOutOfReach: what is planned loses more than the target.
             InvalidParameter: it declares something about which no theorem is known to hold.
             AccountExists: the name is taken, or another account covers one of the datasets and
                 the definition does not say ``beside=True``.
+            SourceKnown: another account, open or closed, has paid for the source of one of the
+                datasets under another name, and the definition does not say ``beside=True``.
         """
         if not isinstance(definition, AccountDefinition):
             raise InvalidParameter("definition", definition, "an AccountDefinition")
@@ -90,18 +101,20 @@ class Ledger:
         if AccountDefinition.from_json(text) != definition:
             raise InvalidParameter("filter", "another one", "one of quaestor.accounting.filters")
         definition.policy.check_new(definition)
+        known = checked_declared(declared, definition)
 
-        def work(session: Session) -> str:
+        def work(session: Session) -> Event:
             session.lock_accounts()
             found = session.locked(definition.name, seen=0)
             if found.state is not None:
                 raise AccountExists(definition.name)
             if not definition.beside:
                 _refuse_overlap(session, definition)
-            return _open(session, definition, time=found.time)
+            refuse_known_sources(session, definition, known)
+            return _open(session, definition, known, time=found.time)
 
-        head = write_alone(self._store, work)
-        self._store.note_head(definition.name, seq=1, head=head)
+        last = write_alone(self._store, work)
+        self._store.note_head(definition.name, seq=last.seq, head=last.hash)
         self._definitions[text] = definition
         return Account(self._store, definition)
 
@@ -199,9 +212,15 @@ def _refuse_overlap(session: Session, definition: AccountDefinition) -> None:
                 raise AccountExists(other.name, dataset=dataset)
 
 
-def _open(session: Session, definition: AccountDefinition, *, time: str) -> str:
-    """Begin an account's chain; its head."""
-    event = Event(
+def _open(
+    session: Session,
+    definition: AccountDefinition,
+    declared: Mapping[str, DatasetDigests],
+    *,
+    time: str,
+) -> Event:
+    """Begin an account's chain; its last event."""
+    last = Event(
         definition.name,
         1,
         "opened",
@@ -209,16 +228,27 @@ def _open(session: Session, definition: AccountDefinition, *, time: str) -> str:
         purpose=opened_by(PRICING),
         detail=definition.to_json(),
     ).sealed()
-    session.run(sql.ADD_EVENT, **event._asdict())
-    session.run(sql.ADD_ACCOUNT, name=definition.name, definition=event.detail)
+    session.run(sql.ADD_EVENT, **last._asdict())
+    session.run(sql.ADD_ACCOUNT, name=definition.name, definition=last.detail)
+    for dataset, each in declared.items():
+        last = Event(
+            definition.name,
+            last.seq + 1,
+            "declared",
+            time=time,
+            dataset=dataset,
+            detail=each.text,
+            previous=last.hash,
+        ).sealed()
+        session.run(sql.ADD_EVENT, **last._asdict())
     session.run(
         sql.ADD_STATE,
         account=definition.name,
-        events=1,
+        events=last.seq,
         entries=0,
         time=time,
-        head=event.hash,
+        head=last.hash,
         closed=0,
         pricing=PRICING,
     )
-    return event.hash
+    return last

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.errors import LedgerCorrupted
 from quaestor.ledger import stored_text as texts
+from quaestor.ledger.journal.declarations import DatasetDigests
 from quaestor.ledger.journal.events import CHARGES, GENESIS, KINDS, SETTLEMENTS
 
 if TYPE_CHECKING:
@@ -70,7 +71,16 @@ class Chain:
             return "it does not say why"
         if kind in CHARGES and (self.closed or entry != self.entries + 1):
             return "its entry is not the next one, or the account is closed"
+        if kind == "declared" and not self._declares(event):
+            return "it does not say what is declared of which dataset"
         return self._misplaced(kind, entry)
+
+    def _declares(self, event: Event) -> bool:
+        try:
+            DatasetDigests.from_text(event.detail)
+        except ValueError:
+            return False
+        return bool(event.dataset) and not event.entry and not self.closed
 
     def _misplaced(self, kind: str, entry: int) -> str | None:
         """What is wrong with an event about a charge, as that charge stands."""

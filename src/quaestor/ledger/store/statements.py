@@ -21,6 +21,8 @@ __all__ = [
     "CHARGES_OF",
     "CHARGE_OF",
     "CLEAR_BALANCES",
+    "DECLARATIONS",
+    "DECLARATIONS_OF",
     "DEFINITION",
     "ENTRIES",
     "EVENTS",
@@ -109,6 +111,17 @@ ON CONFLICT (account, dataset, analyst) DO UPDATE SET totals = excluded.totals
 CLEAR_BALANCES = "DELETE FROM ledger_balances WHERE account = :account"
 
 OPENED = "SELECT purpose FROM ledger_events WHERE account = :account AND seq = 1"
+
+# What was declared of datasets, by a partial index.
+DECLARATIONS = """
+SELECT account, dataset, detail FROM ledger_events
+WHERE kind IN ('declared', 'refreshed') AND kind = 'declared' ORDER BY account, seq
+"""
+
+DECLARATIONS_OF = """
+SELECT dataset, time, detail FROM ledger_events
+WHERE account = :account AND kind IN ('declared', 'refreshed') AND kind = 'declared' ORDER BY seq
+"""
 
 STATEMENTS = """
 SELECT entry, detail FROM ledger_events
