@@ -1,4 +1,4 @@
-"""Datasets on the command line: known by their source."""
+"""Datasets on the command line: known by their source, and of some version."""
 
 from __future__ import annotations
 
@@ -49,3 +49,24 @@ def test_a_changed_declaration_is_shown_with_the_account(hospital: Path, quaesto
     assert "changed once, at" in quaestor("account", "show", "research").out
     (declared,) = quaestor("account", "show", "research", "--json").json["declared"]
     assert (declared["dataset"], declared["changes"]) == ("visits", 1)
+
+
+def test_a_refresh_is_recorded_and_a_question_can_be_asked_anew(
+    hospital: Path, quaestor: Run
+) -> None:
+    assert hospital.is_file()
+    ask = ("query", COUNT, "--epsilon", "0.5")
+    assert quaestor(*ask).status == 0
+    run = quaestor("dataset", "refreshed", "visits", "--version", "2026-12", "--json")
+    assert run.json == {"dataset": "visits", "version": "2026-12", "accounts": ["research"]}
+    again = quaestor(*ask)
+    assert "before version 2026-12" in again.out
+    assert "cost nothing" in again.out
+    anew = quaestor(*ask, "--anew")
+    assert "receipt 2" in anew.out
+    assert "data version 2026-12" in anew.out
+    assert quaestor(*ask, "--json").json["data_version"] == "2026-12"
+    assert not quaestor("preview", COUNT, "--epsilon", "0.5", "--anew", "--json").json["free"]
+    assert "has data version 2026-12 since" in quaestor("account", "show", "research").out
+    assert quaestor("dataset", "refreshed", "visits", "--version", "2026-12").status == 2
+    assert quaestor("dataset", "refreshed", "vists", "--version", "3").status == 2

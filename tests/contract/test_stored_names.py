@@ -331,6 +331,7 @@ def test_events_are_of_these_kinds_and_columns() -> None:
         "restored",
         "drawing",
         "declared",
+        "refreshed",
     )
     assert COLUMNS == IN_EVENTS
 

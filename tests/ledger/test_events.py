@@ -83,6 +83,7 @@ def test_every_kind_of_event_that_is_written_today_is_read_back(
     with account.reserve(SMALL, analyst="Ünal", purpose='a "quoted" \\ purpose', key="k") as charge:
         charge.drawing()
         charge.release("42")
+    ledger.refreshed("patients", version="2026-12")
     with account.reserve(SMALL * 3, query="f00") as charge:
         charge.void("a mistake")
     account.import_history({"patients": [SMALL]}, purpose="before", fixed_before="by ann, page 3")

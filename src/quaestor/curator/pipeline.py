@@ -58,6 +58,8 @@ class Inquiry:
     purpose: str = ""
     rows: int | None = None
     groups: int | None = None
+    anew: bool = False
+    """Whether it is to be charged and answered again, though there may be an answer."""
 
 
 def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, Priced]:
@@ -79,13 +81,13 @@ def answered(
 ) -> Answer:
     """The answer to a question: the stored one if there is one, or else one that is paid for."""
     payer, asked = priced(inquiry, catalog=catalog, accounts=accounts)
-    stored = given_before(payer, asked, analyst=inquiry.analyst)
+    stored = None if inquiry.anew else given_before(payer, asked, analyst=inquiry.analyst)
     if stored is not None:
         return stored
     progress("planning")
     engine = engines.prepared(asked.offer.measurement)
     accounts.declare(payer, dataset=asked.query.dataset)
-    charge = _reserved(payer, asked, analyst=inquiry.analyst, purpose=inquiry.purpose)
+    charge = _reserved(payer, asked, inquiry)
     if isinstance(charge, Answer):
         return charge
     try:
@@ -120,26 +122,38 @@ def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | N
     stored = account.answer(
         asked.fingerprint, dataset=asked.offer.measurement.dataset, analyst=analyst
     )
-    return None if stored is None else _again(stored)
+    return None if stored is None else _again(stored, account)
 
 
-def _again(stored: StoredAnswer) -> Answer:
-    return replace(Answer.from_json(stored.text), repeated=True)
+def _again(stored: StoredAnswer, account: Account) -> Answer:
+    """A stored answer; where the data were refreshed, it says which version it is of."""
+    answer = replace(Answer.from_json(stored.text), repeated=True)
+    versions = account.data_versions(answer.dataset)
+    if not versions:
+        return answer
+    first, last = versions[0].label, versions[-1].label
+    version = f"version {stored.version}" if stored.version else f"before version {first}"
+    note = f"This answer is of the data {version}"
+    if stored.version != last:
+        note += f"; they are version {last} now. To ask anew costs anew"
+    return replace(answer, notes=(*answer.notes, f"{note}."))
 
 
-def _reserved(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge | Answer:
+def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Answer:
     """A durable charge; or the answer, if somebody else who asked the same has brought it.
 
     Raises:
         BudgetExceeded: it does not fit; nothing was charged, and the error says what would fit.
         EngineFailed: somebody else who asked it at the same time has failed.
     """
+    analyst = inquiry.analyst
+    charged = account.reserve if inquiry.anew else account.claim
     try:
-        found = account.claim(
+        found = charged(
             asked.releases,
             dataset=asked.offer.measurement.dataset,
             analyst=analyst,
-            purpose=purpose or _purpose(asked),
+            purpose=inquiry.purpose or _purpose(asked),
             query_text=asked.identity,
         )
     except AccountOverdrawn:
@@ -149,7 +163,7 @@ def _reserved(account: Account, asked: Priced, *, analyst: str, purpose: str) ->
     except ChargeSettled:
         refused = EngineFailed()
     else:
-        return _again(found) if isinstance(found, StoredAnswer) else found
+        return _again(found, account) if isinstance(found, StoredAnswer) else found
     refused.__context__ = None
     raise refused
 
@@ -186,4 +200,5 @@ def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Ans
         epsilon=cost.epsilon,
         delta=cost.delta,
         remaining=tuple(left),
+        data_version=account.version_of(charge.entry, dataset=answer.dataset),
     )

@@ -116,6 +116,7 @@ class Curator:
         analyst: str = "",
         rows: int | None = None,
         groups: int | None = None,
+        anew: bool = False,
     ) -> Preview:
         """What a question would cost, and how accurate it would be; no data are touched.
 
@@ -131,6 +132,7 @@ class Curator:
             analyst: who asks; needed where the account has quotas.
             rows: how many rows of one unit count in a group, if fewer than declared.
             groups: in how many groups one unit counts, if fewer than declared.
+            anew: to pay for another answer, though there may be one: of refreshed data, perhaps.
         """
         inquiry = Inquiry(
             question=question,
@@ -139,9 +141,10 @@ class Curator:
             analyst=analyst,
             rows=rows,
             groups=groups,
+            anew=anew,
         )
         payer, asked = priced(inquiry, catalog=self.catalog, accounts=self._accounts)
-        free = given_before(payer, asked, analyst=analyst) is not None
+        free = not anew and given_before(payer, asked, analyst=analyst) is not None
         return preview(payer, asked, analyst=analyst, free=free)
 
     def ask(  # noqa: PLR0913  # as for a preview
@@ -157,10 +160,12 @@ class Curator:
         purpose: str = "",
         rows: int | None = None,
         groups: int | None = None,
+        anew: bool = False,
     ) -> Answer:
         """The answer to a question, charged to an account; parameters as for :meth:`preview`.
 
-        The same question again gives the same answer, word for word, and costs nothing. If
+        The same question again gives the same answer, word for word, and costs nothing, unless
+        it is asked ``anew``: that is always charged, and the earlier answer is kept. If
         somebody is asking it just now, here or elsewhere, their answer is waited for; if somebody
         has paid for it and failed before noise was drawn, that charge is used. ``purpose`` is kept
         with the charge: why it is asked, in one line.
@@ -182,6 +187,7 @@ class Curator:
             purpose=purpose,
             rows=rows,
             groups=groups,
+            anew=anew,
         )
         return answered(
             inquiry,

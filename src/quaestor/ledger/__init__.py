@@ -21,6 +21,7 @@ from quaestor.ledger.backup import backup_ledger, restore_ledger
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.definition import AccountDefinition, Quota, Share, planned_epsilon
 from quaestor.ledger.jobs import Pending
+from quaestor.ledger.journal.data_versions import DataVersion
 from quaestor.ledger.journal.declarations import DatasetDigests, RecordedDeclaration
 from quaestor.ledger.journal.entries import Entry
 from quaestor.ledger.journal.verification import Verification
@@ -41,6 +42,7 @@ __all__ = [
     "BalancePoint",
     "Charge",
     "Dashboard",
+    "DataVersion",
     "DatasetDigests",
     "Entry",
     "HolderStanding",

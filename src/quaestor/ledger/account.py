@@ -43,6 +43,8 @@ class StoredAnswer(NamedTuple):
 
     entry: int
     text: str
+    version: str = ""
+    """The version of the data that it is of; empty if no refresh was recorded before it."""
 
 
 class Account(AccountView):
@@ -315,6 +317,21 @@ class Account(AccountView):
         Where the account has quotas, it is an answer of this analyst only: each pays for the own
         answers.
         """
+        found = self._stored(sql.ANSWER, query, dataset=dataset, analyst=analyst)
+        return found[0] if found else None
+
+    def answers(
+        self, query: str, *, dataset: str | None = None, analyst: str = ""
+    ) -> tuple[StoredAnswer, ...]:
+        """Every stored answer to a question, in the order in which they were paid for.
+
+        There are several where it was asked anew. Otherwise it is like :meth:`answer`.
+        """
+        return self._stored(sql.ANSWERS_TO, query, dataset=dataset, analyst=analyst)
+
+    def _stored(
+        self, statement: str, query: str, *, dataset: str | None, analyst: str
+    ) -> tuple[StoredAnswer, ...]:
         if dataset is None and len(self.definition.datasets) == 1:
             dataset = self.definition.datasets[0]
         whose = ""
@@ -322,13 +339,14 @@ class Account(AccountView):
             whose = texts.name("analyst", analyst)
         asked = texts.name("query", query)
         with self._store.reading() as session:
-            found = session.row(
-                sql.ANSWER, account=self.name, dataset=dataset, query=asked, analyst=whose
+            rows = session.rows(
+                statement, account=self.name, dataset=dataset, query=asked, analyst=whose
             )
-        if found is None:
-            return None
-        entry, text, digest = found
-        if not isinstance(text, str) or texts.digest(text) != digest:
-            place = f"the answer of entry {entry} of account {self.name!r}"
-            raise LedgerCorrupted(place, "it is not the one that was released")
-        return StoredAnswer(entry, text)
+        for entry, text, digest in rows:
+            if not isinstance(text, str) or texts.digest(text) != digest:
+                place = f"the answer of entry {entry} of account {self.name!r}"
+                raise LedgerCorrupted(place, "it is not the one that was released")
+        return tuple(
+            StoredAnswer(entry, text, self.version_of(entry, dataset=str(dataset)))
+            for entry, text, _ in rows
+        )

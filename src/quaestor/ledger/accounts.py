@@ -16,6 +16,7 @@ from quaestor.ledger.account import Account
 from quaestor.ledger.definition import AccountDefinition
 from quaestor.ledger.jobs import read_pending
 from quaestor.ledger.journal.appender import read_state, write_alone
+from quaestor.ledger.journal.data_versions import refresh
 from quaestor.ledger.journal.declarations import checked_declared, refuse_known_sources
 from quaestor.ledger.journal.events import Event, opened_by
 from quaestor.ledger.journal.export import export_events
@@ -146,6 +147,27 @@ class Ledger:
         with self._store.reading() as session:
             rows = session.rows(sql.ACCOUNTS)
         return tuple(Account(self._store, _definition(row[1], row[0])) for row in rows)
+
+    def refreshed(self, dataset: str, *, version: str) -> tuple[str, ...]:
+        """Record that a dataset has other rows from here on: with every account that covers it.
+
+        Budgets stay as they are: people who are still in the data lose what new answers cost
+        in addition. Stored answers say from now on which version they are of.
+
+        Args:
+            dataset: whose rows are others now.
+            version: what to call them, a label that was not used before.
+
+        Returns the names of the accounts.
+        """
+        covered = [each.definition for each in self.accounts()]
+        names = tuple(each.name for each in covered if dataset in each.datasets)
+        if not names:
+            known = sorted({each for definition in covered for each in definition.datasets})
+            valid = f"a dataset that an account pays for ({', '.join(known) or 'none yet'})"
+            raise InvalidParameter("dataset", dataset, valid)
+        refresh(self._store, names, dataset, version)
+        return names
 
     def heads(self) -> dict[str, str]:
         """The head of every account's chain now: to be noted elsewhere, see :meth:`verify`."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.account_limits import AccountLimits, Balances
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.charge_counts import ChargeFacts
+    from quaestor.ledger.journal.data_versions import DataVersion
     from quaestor.ledger.journal.declarations import RecordedDeclaration
     from quaestor.ledger.price import Balance
     from quaestor.ledger.totals.odometer import OdometerReading
@@ -132,6 +133,9 @@ class Standing:
     declared: tuple[RecordedDeclaration, ...] = ()
     """What a catalog declares of these datasets, from the opening on and whenever it changed."""
 
+    versions: tuple[DataVersion, ...] = ()
+    """The last version of each of these datasets of which a refresh was recorded."""
+
     @property
     def meters(self) -> tuple[MeterStanding, ...]:
         """The meters of all holders."""
@@ -152,6 +156,10 @@ class Standing:
             "entries": {name: self.statuses[name] for name in ("released", "reserved", "void")},
             "head": self.head,
             "declared": [each.to_dict() for each in self.declarations],
+            "versions": [
+                {"dataset": each.dataset, "version": each.label, "time": each.time}
+                for each in self.versions
+            ],
         }
 
     @property

@@ -143,6 +143,9 @@ def print_standing(standing: Standing) -> None:
     say(f"entries: {', '.join(counts)}")
     for each in standing.declarations:
         say(_declaration(each), plain=True)
+    for version in standing.versions:
+        since = f"data version {version.label} since {version.time}"
+        say(f"dataset {version.dataset} has {since}", plain=True)
     say(f"[dim]head {standing.head}[/dim]")
 
 
