@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from quaestor.errors import (
     AccountOverdrawn,
@@ -38,13 +38,23 @@ _STATE_IT = (
 )
 
 
-class StoredAnswer(NamedTuple):
-    """An answer as it was released, word for word, with the entry that paid for it."""
-
+class _Kept(NamedTuple):
     entry: int
     text: str
+
+
+class StoredAnswer(_Kept):  # a pair for those who take it apart
+    """An answer as it was released, word for word, with the entry that paid for it."""
+
     version: str = ""
     """The version of the data that it is of; empty if no refresh was recorded before it."""
+
+    @classmethod
+    def of(cls, entry: int, text: str, *, version: str) -> Self:
+        """An answer of that version."""
+        made = cls(entry, text)
+        made.version = version
+        return made
 
 
 class Account(AccountView):
@@ -347,6 +357,6 @@ class Account(AccountView):
                 place = f"the answer of entry {entry} of account {self.name!r}"
                 raise LedgerCorrupted(place, "it is not the one that was released")
         return tuple(
-            StoredAnswer(entry, text, self.version_of(entry, dataset=str(dataset)))
+            StoredAnswer.of(entry, text, version=self.version_of(entry, dataset=str(dataset)))
             for entry, text, _ in rows
         )
