@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -224,6 +225,47 @@ def test_the_ledger_alone_is_used_as_before(ledger: Ledger) -> None:
     with pytest.raises(InvalidParameter):
         DatasetDigests(declaration="no digest", sources=(B,))
     ledger.verify()
+
+
+def test_of_many_who_open_accounts_on_one_source_at_once_one_succeeds(location: str) -> None:
+    def opened(number: int) -> bool:
+        dataset = f"people {number}"
+        with Ledger(location) as ledger:
+            try:
+                ledger.open_account(
+                    definition(f"account {number}", datasets=(dataset,)),
+                    declared={dataset: DatasetDigests(A, (B,))},
+                )
+            except SourceKnown:
+                return False
+        return True
+
+    Ledger(location).close()
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(opened, range(8))) == 1
+    with Ledger(location) as ledger:
+        assert len(ledger.verify()) == 1
+
+
+def test_of_many_who_ask_on_bare_accounts_at_once_one_has_the_source(location: str) -> None:
+    with Ledger(location) as ledger:
+        for number in range(4):
+            ledger.open_account(definition(f"account {number}", datasets=(f"people {number}",)))
+
+    def declared(number: int) -> bool:
+        with Ledger(location) as ledger:
+            account = ledger.account(f"account {number % 4}")
+            try:
+                account.declare(f"people {number % 4}", DatasetDigests(A, (B,)))
+            except SourceKnown:
+                return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(declared, range(8))) == 2  # twice the same account
+    with Ledger(location) as ledger:
+        ledger.verify()
+        assert sum(len(each.declarations()) for each in ledger.accounts()) == 1
 
 
 def test_a_declaration_cannot_be_changed_unseen(ledger: Ledger, location: str) -> None:
