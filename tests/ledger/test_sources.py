@@ -220,7 +220,7 @@ def test_the_ledger_alone_is_used_as_before(ledger: Ledger) -> None:
     )
     with pytest.raises(SourceKnown):
         other.declare("people", DatasetDigests(A, (B,)))
-    with pytest.raises(InvalidParameter):
+    with pytest.raises(InvalidParameter, match="one of the account's: patients"):
         account.declare("strangers", one)
     with pytest.raises(InvalidParameter):
         DatasetDigests(declaration="no digest", sources=(B,))

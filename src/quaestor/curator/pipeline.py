@@ -132,10 +132,10 @@ def _again(stored: StoredAnswer, account: Account) -> Answer:
     if not versions:
         return answer
     first, last = versions[0].label, versions[-1].label
-    version = f"version {stored.version}" if stored.version else f"before version {first}"
-    note = f"This answer is of the data {version}"
+    of = f"data version {stored.version}" if stored.version else f"the data before version {first}"
+    note = f"This answer is of {of}"
     if stored.version != last:
-        note += f"; they are version {last} now. To ask anew costs anew"
+        note += f"; the data are of version {last} now. To ask anew costs anew"
     return replace(answer, notes=(*answer.notes, f"{note}."))
 
 

@@ -157,8 +157,8 @@ def checked_declared(
     given: dict[Any, Any] = dict(declared or {})
     for dataset, each in given.items():
         if dataset not in definition.datasets:
-            valid = f"of the account's datasets: {', '.join(definition.datasets)}"
-            raise InvalidParameter("declared", dataset, valid)
+            valid = f"one of the account's: {', '.join(definition.datasets)}"
+            raise InvalidParameter("dataset", dataset, valid)
         if not isinstance(each, DatasetDigests):
             raise InvalidParameter("declared", each, "DatasetDigests(...) for each dataset")
     return {dataset: given[dataset] for dataset in definition.datasets if dataset in given}
