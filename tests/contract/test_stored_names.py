@@ -330,6 +330,8 @@ def test_events_are_of_these_kinds_and_columns() -> None:
         "clock",
         "restored",
         "drawing",
+        "declared",
+        "refreshed",
     )
     assert COLUMNS == IN_EVENTS
 

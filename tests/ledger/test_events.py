@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quaestor import PureDP
-from quaestor.ledger import Ledger, backup_ledger, restore_ledger, stored_text
+from quaestor.ledger import DatasetDigests, Ledger, backup_ledger, restore_ledger, stored_text
 from quaestor.ledger.journal.chain import Chain
 from quaestor.ledger.journal.events import (
     COLUMNS,
@@ -78,10 +78,12 @@ def test_every_event_of_before_is_written_as_it_was(path: Path) -> None:
 def test_every_kind_of_event_that_is_written_today_is_read_back(
     ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = ledger.open_account(definition())
+    known = DatasetDigests("a" * 64, ("b" * 64,))
+    account = ledger.open_account(definition(), declared={"patients": known})
     with account.reserve(SMALL, analyst="Ünal", purpose='a "quoted" \\ purpose', key="k") as charge:
         charge.drawing()
         charge.release("42")
+    ledger.refreshed("patients", version="2026-12")
     with account.reserve(SMALL * 3, query="f00") as charge:
         charge.void("a mistake")
     account.import_history({"patients": [SMALL]}, purpose="before", fixed_before="by ann, page 3")

@@ -6,16 +6,20 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
+from quaestor.curator.catalog.source_digests import declared_of
 from quaestor.curator.pricing.priced_question import Budget, plan, price
 from quaestor.errors import InvalidParameter
 from quaestor.ledger import AccountDefinition, Blocked, Dashboard, Ledger, Open, Planned, Quota
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from quaestor.accounting.membership.facts import Fact
     from quaestor.accounting.releases import Release
     from quaestor.curator.catalog.model import AccountPlan, Catalog
+    from quaestor.ledger import DatasetDigests
 
-__all__ = ["definition_of", "open_from_catalog"]
+__all__ = ["declared_for", "definition_of", "open_from_catalog"]
 
 
 def definition_of(catalog: Catalog, name: str) -> AccountDefinition:
@@ -44,6 +48,12 @@ def definition_of(catalog: Catalog, name: str) -> AccountDefinition:
     )
 
 
+def declared_for(catalog: Catalog, datasets: Iterable[str]) -> dict[str, DatasetDigests]:
+    """What the catalog declares of datasets, as the ledger keeps it; unknown ones are left out."""
+    found = {dataset: declared_of(catalog, dataset) for dataset in datasets}
+    return {dataset: declared for dataset, declared in found.items() if declared is not None}
+
+
 def open_from_catalog(
     catalog: Catalog, name: str, *, ledger: Ledger | None = None
 ) -> AccountDefinition:
@@ -51,13 +61,15 @@ def open_from_catalog(
 
     Raises:
         AccountExists: it is open already, or another account pays for one of its datasets.
+        SourceKnown: another account has paid for the rows of one of them under another name.
         TargetOutOfReach: what is planned loses more than the target.
     """
     definition = definition_of(catalog, name)
+    declared = declared_for(catalog, definition.datasets)
     if ledger is not None:
-        return ledger.open_account(definition).definition
+        return ledger.open_account(definition, declared=declared).definition
     with Ledger(catalog.ledger_address()) as opened:
-        return opened.open_account(definition).definition
+        return opened.open_account(definition, declared=declared).definition
 
 
 def _policy(catalog: Catalog, planned: AccountPlan) -> Open | Planned | Dashboard:

@@ -53,6 +53,9 @@ class Payers(Protocol):
     def payer(self, name: str | None, *, dataset: str) -> Account:
         """The account of that name or, without one, the only one on the dataset."""
 
+    def declare(self, account: Account, *, dataset: str) -> None:
+        """Record what the catalog declares of a dataset, if that has changed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry:
@@ -65,6 +68,8 @@ class Inquiry:
     purpose: str = ""
     rows: int | None = None
     groups: int | None = None
+    anew: bool = False
+    """Whether it is to be charged and answered again, though there may be an answer."""
 
 
 def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, Priced]:
@@ -113,12 +118,13 @@ def answered(
 ) -> Answer:
     """The answer to a question: the stored one if there is one, or else one that is paid for."""
     payer, asked = priced(inquiry, catalog=catalog, accounts=accounts)
-    stored = given_before(payer, asked, analyst=inquiry.analyst)
+    stored = None if inquiry.anew else given_before(payer, asked, analyst=inquiry.analyst)
     if stored is not None:
         return stored
     progress("planning")
     engine = engines.prepared(asked.offer.measurement)
-    charge = _reserved(payer, asked, analyst=inquiry.analyst, purpose=inquiry.purpose)
+    accounts.declare(payer, dataset=asked.query.dataset)
+    charge = _reserved(payer, asked, inquiry)
     if isinstance(charge, Answer):
         return charge
     try:
@@ -154,26 +160,38 @@ def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | N
     stored = account.answer(
         asked.fingerprint, dataset=asked.offer.measurement.dataset, analyst=analyst
     )
-    return None if stored is None else _again(stored)
+    return None if stored is None else _again(stored, account)
 
 
-def _again(stored: StoredAnswer) -> Answer:
-    return replace(Answer.from_json(stored.text), repeated=True)
+def _again(stored: StoredAnswer, account: Account) -> Answer:
+    """A stored answer; where the data were refreshed, it says which version it is of."""
+    answer = replace(Answer.from_json(stored.text), repeated=True)
+    versions = account.data_versions(answer.dataset)
+    if not versions:
+        return answer
+    first, last = versions[0].label, versions[-1].label
+    of = f"data version {stored.version}" if stored.version else f"the data before version {first}"
+    note = f"This answer is of {of}"
+    if stored.version != last:
+        note += f"; the data are of version {last} now. To ask anew costs anew"
+    return replace(answer, notes=(*answer.notes, f"{note}."))
 
 
-def _reserved(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge | Answer:
+def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Answer:
     """A durable charge; or the answer, if somebody else who asked the same has brought it.
 
     Raises:
         BudgetExceeded: it does not fit; nothing was charged, and the error says what would fit.
         EngineFailed: somebody else who asked it at the same time has failed.
     """
+    analyst = inquiry.analyst
+    charged = account.reserve if inquiry.anew else account.claim
     try:
-        found = account.claim(
+        found = charged(
             asked.releases,
             dataset=asked.offer.measurement.dataset,
             analyst=analyst,
-            purpose=purpose or _purpose(asked),
+            purpose=inquiry.purpose or _purpose(asked),
             query_text=asked.identity,
             blocks=asked.blocks,
         )
@@ -184,7 +202,7 @@ def _reserved(account: Account, asked: Priced, *, analyst: str, purpose: str) ->
     except ChargeSettled:
         refused = EngineFailed()
     else:
-        return _again(found) if isinstance(found, StoredAnswer) else found
+        return _again(found, account) if isinstance(found, StoredAnswer) else found
     refused.__context__ = None
     raise refused
 
@@ -225,4 +243,5 @@ def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Ans
         epsilon=cost.epsilon,
         delta=cost.delta,
         remaining=tuple(left),
+        data_version=account.version_of(charge.entry, dataset=answer.dataset),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from quaestor.curator.accounts import open_from_catalog
+from quaestor.curator.accounts import declared_for, open_from_catalog
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
 from quaestor.curator.engines.engine import EnginePool
 from quaestor.curator.pipeline import Inquiry, answered, given_before, priced
@@ -116,6 +116,7 @@ class Curator:
         analyst: str = "",
         rows: int | None = None,
         groups: int | None = None,
+        anew: bool = False,
     ) -> Preview:
         """What a question would cost, and how accurate it would be; no data are touched.
 
@@ -131,6 +132,7 @@ class Curator:
             analyst: who asks; needed where the account has quotas.
             rows: how many rows of one unit count in a group, if fewer than declared.
             groups: in how many groups one unit counts, if fewer than declared.
+            anew: to pay for another answer, though there may be one: of refreshed data, perhaps.
         """
         inquiry = Inquiry(
             question=question,
@@ -139,9 +141,10 @@ class Curator:
             analyst=analyst,
             rows=rows,
             groups=groups,
+            anew=anew,
         )
         payer, asked = priced(inquiry, catalog=self.catalog, accounts=self._accounts)
-        free = given_before(payer, asked, analyst=analyst) is not None
+        free = not anew and given_before(payer, asked, analyst=analyst) is not None
         return preview(payer, asked, analyst=analyst, free=free)
 
     def ask(  # noqa: PLR0913  # as for a preview
@@ -157,16 +160,19 @@ class Curator:
         purpose: str = "",
         rows: int | None = None,
         groups: int | None = None,
+        anew: bool = False,
     ) -> Answer:
         """The answer to a question, charged to an account; parameters as for :meth:`preview`.
 
-        The same question again gives the same answer, word for word, and costs nothing. If
+        The same question again gives the same answer, word for word, and costs nothing, unless
+        it is asked ``anew``: that is always charged, and the earlier answer is kept. If
         somebody is asking it just now, here or elsewhere, their answer is waited for; if somebody
         has paid for it and failed before noise was drawn, that charge is used. ``purpose`` is kept
         with the charge: why it is asked, in one line.
 
         Raises:
             RefusedQuery: the question is not allowed; nothing was charged.
+            SourceKnown: the rows were paid for under another name; nothing was charged.
             BudgetExceeded: the account cannot pay; nothing was charged. Where it has quotas, the
                 error tells of the analyst's own quota, or nothing at all.
             AccountOverdrawn: by today's prices and theorems the account promised too much.
@@ -181,6 +187,7 @@ class Curator:
             purpose=purpose,
             rows=rows,
             groups=groups,
+            anew=anew,
         )
         return answered(
             inquiry,
@@ -205,6 +212,11 @@ class OpenAccounts:
     def __init__(self, catalog: Catalog, ledger: Ledger) -> None:
         self.catalog, self.ledger = catalog, ledger
         self._known: dict[str, Account] = {}
+        self._declared = declared_for(catalog, catalog.datasets)
+
+    def declare(self, account: Account, *, dataset: str) -> None:
+        """Record what the catalog declares of a dataset, if that has changed."""
+        account.declare(dataset, self._declared[dataset])
 
     def account(self, name: str) -> Account:
         """The account of that name."""

@@ -15,6 +15,7 @@
     │   ├── RefusedQuery          a question that is not answered, and what to ask instead
     │   ├── NotPlanned            a charge that the account's plan does not contain
     │   ├── AccountExists         an account of that name, or on that dataset, is there already
+    │   │   └── SourceKnown       the dataset's source was paid for under another name
     │   ├── UnknownAccount        no account has that name
     │   ├── KeyReused             the key of a charge, with another request
     │   └── UnknownAnalyst        an analyst without a quota, where quotas are declared
@@ -78,6 +79,7 @@ from quaestor.errors.ledger import (
     LedgerCorrupted,
     LedgerUnavailable,
     NotPlanned,
+    SourceKnown,
     UnknownAccount,
     UnknownAnalyst,
 )
@@ -108,6 +110,7 @@ __all__ = [
     "NotPlanned",
     "QuaestorError",
     "RefusedQuery",
+    "SourceKnown",
     "SourceUnavailable",
     "TargetOutOfReach",
     "TheoremDoesNotApply",

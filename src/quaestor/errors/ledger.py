@@ -19,6 +19,7 @@ __all__ = [
     "LedgerCorrupted",
     "LedgerUnavailable",
     "NotPlanned",
+    "SourceKnown",
     "UnknownAccount",
     "UnknownAnalyst",
 ]
@@ -80,6 +81,32 @@ class AccountExists(InvalidParameter):
     def fields(self) -> dict[str, Any]:
         """The account that is there, and the dataset in question if it is about one."""
         return {"account": self.account, "dataset": self.dataset}
+
+
+class SourceKnown(AccountExists):
+    """The rows of a dataset were paid for before, under another name."""
+
+    code = "source_known"
+
+    def __init__(self, account: str, *, dataset: str, known_as: str, same: bool) -> None:
+        """Say who has paid, and for what; ``same`` if the account itself has."""
+        found = f"account {shown(account)} knows the source of dataset {shown(dataset)} already, "
+        remedy = f"call it {shown(known_as)} again in the catalog"
+        beside = (
+            f", and charge account {shown(account)}; or open this account beside that one "
+            "(beside = true in the catalog, --beside) if people are to lose the sum of both"
+        )
+        ValueError.__init__(
+            self,
+            f"{found}as dataset {shown(known_as)}, and another name gives no fresh budget: "
+            f"{remedy}{'' if same else beside}",
+        )
+        self.field, self.value, self.valid = "dataset", dataset, f"called {known_as}"
+        self.account, self.dataset, self.known_as = account, dataset, known_as
+
+    def fields(self) -> dict[str, Any]:
+        """Who has paid for the source, and the names that it has now and had then."""
+        return {"account": self.account, "dataset": self.dataset, "known_as": self.known_as}
 
 
 class UnknownAccount(InvalidParameter):

@@ -21,6 +21,8 @@ from quaestor.ledger.backup import backup_ledger, restore_ledger
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.definition import AccountDefinition, Quota, Share, planned_epsilon
 from quaestor.ledger.jobs import Pending
+from quaestor.ledger.journal.data_versions import DataVersion
+from quaestor.ledger.journal.declarations import DatasetDigests, RecordedDeclaration
 from quaestor.ledger.journal.entries import Entry
 from quaestor.ledger.journal.verification import Verification
 from quaestor.ledger.policies.blocks import Blocked
@@ -42,6 +44,8 @@ __all__ = [
     "Blocked",
     "Charge",
     "Dashboard",
+    "DataVersion",
+    "DatasetDigests",
     "Entry",
     "HolderStanding",
     "Ledger",
@@ -53,6 +57,7 @@ __all__ = [
     "Price",
     "Quota",
     "Reading",
+    "RecordedDeclaration",
     "Share",
     "Standing",
     "StoredAnswer",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from quaestor.errors import (
     AccountOverdrawn,
@@ -17,6 +17,7 @@ from quaestor.ledger.account_view import AccountView
 from quaestor.ledger.cashier import Cashier
 from quaestor.ledger.charge import PATIENCE, Charge, claim, original
 from quaestor.ledger.jobs import KeyedCharge
+from quaestor.ledger.journal.declarations import declare
 from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
+    from quaestor.ledger.journal.declarations import DatasetDigests
     from quaestor.ledger.price import Balance, Price, Request
     from quaestor.ledger.store.base import Store
 
@@ -36,11 +38,23 @@ _STATE_IT = (
 )
 
 
-class StoredAnswer(NamedTuple):
-    """An answer as it was released, word for word, with the entry that paid for it."""
-
+class _Kept(NamedTuple):
     entry: int
     text: str
+
+
+class StoredAnswer(_Kept):  # a pair for those who take it apart
+    """An answer as it was released, word for word, with the entry that paid for it."""
+
+    version: str = ""
+    """The version of the data that it is of; empty if no refresh was recorded before it."""
+
+    @classmethod
+    def of(cls, entry: int, text: str, *, version: str) -> Self:
+        """An answer of that version."""
+        made = cls(entry, text)
+        made.version = version
+        return made
 
 
 class Account(AccountView):
@@ -235,6 +249,19 @@ class Account(AccountView):
         """
         self._cashier.price_again()
 
+    def declare(self, dataset: str, declared: DatasetDigests) -> None:
+        """Record in the chain what is declared of a dataset, if that has changed.
+
+        Raises:
+            SourceKnown: its source was paid for under another name: by another account, and this
+                one was not opened beside it, or as another dataset of this one.
+        """
+        with self._store.reading() as session:
+            rows = session.rows(sql.DECLARATIONS_OF, account=self.name)
+        last = next((text for name, _, text in reversed(rows) if name == dataset), None)
+        if last is None or last != getattr(declared, "text", None):
+            declare(self._store, self.definition, dataset, declared)
+
     def close(self) -> None:
         """Take no further charges, for good; entries and answers can still be read."""
         self._cashier.close()
@@ -314,6 +341,21 @@ class Account(AccountView):
         Where the account has quotas, it is an answer of this analyst only: each pays for the own
         answers.
         """
+        found = self._stored(sql.ANSWER, query, dataset=dataset, analyst=analyst)
+        return found[0] if found else None
+
+    def answers(
+        self, query: str, *, dataset: str | None = None, analyst: str = ""
+    ) -> tuple[StoredAnswer, ...]:
+        """Every stored answer to a question, in the order in which they were paid for.
+
+        There are several where it was asked anew. Otherwise it is like :meth:`answer`.
+        """
+        return self._stored(sql.ANSWERS_TO, query, dataset=dataset, analyst=analyst)
+
+    def _stored(
+        self, statement: str, query: str, *, dataset: str | None, analyst: str
+    ) -> tuple[StoredAnswer, ...]:
         if dataset is None and len(self.definition.datasets) == 1:
             dataset = self.definition.datasets[0]
         whose = ""
@@ -321,13 +363,14 @@ class Account(AccountView):
             whose = texts.name("analyst", analyst)
         asked = texts.name("query", query)
         with self._store.reading() as session:
-            found = session.row(
-                sql.ANSWER, account=self.name, dataset=dataset, query=asked, analyst=whose
+            rows = session.rows(
+                statement, account=self.name, dataset=dataset, query=asked, analyst=whose
             )
-        if found is None:
-            return None
-        entry, text, digest = found
-        if not isinstance(text, str) or texts.digest(text) != digest:
-            place = f"the answer of entry {entry} of account {self.name!r}"
-            raise LedgerCorrupted(place, "it is not the one that was released")
-        return StoredAnswer(entry, text)
+        for entry, text, digest in rows:
+            if not isinstance(text, str) or texts.digest(text) != digest:
+                place = f"the answer of entry {entry} of account {self.name!r}"
+                raise LedgerCorrupted(place, "it is not the one that was released")
+        return tuple(
+            StoredAnswer.of(entry, text, version=self.version_of(entry, dataset=str(dataset)))
+            for entry, text, _ in rows
+        )

@@ -9,6 +9,8 @@ from quaestor.accounting.releases.base import check_real
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.definition import plan_problem, planned_epsilon
 from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, charge_facts
+from quaestor.ledger.journal.data_versions import DataVersion, version_between
+from quaestor.ledger.journal.declarations import read_declarations
 from quaestor.ledger.journal.entries import read_entries
 from quaestor.ledger.journal.events import opened_by
 from quaestor.ledger.journal.verification import verify_account
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.cashier import Cashier
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.appender import State
+    from quaestor.ledger.journal.declarations import RecordedDeclaration
     from quaestor.ledger.journal.entries import Entry
     from quaestor.ledger.journal.verification import Verification
     from quaestor.ledger.standing import HolderStanding
@@ -109,6 +112,26 @@ class AccountView(ABC):
         """The charges in their order, from the one after number ``after``."""
         return read_entries(self._store, self.name, after=after)
 
+    def declarations(self) -> tuple[RecordedDeclaration, ...]:
+        """What was declared of its datasets when it opened, and every change since."""
+        with self._store.reading() as session:
+            return read_declarations(session, self.name)
+
+    def data_versions(self, dataset: str | None = None) -> tuple[DataVersion, ...]:
+        """Every refresh of the data that was recorded: of one dataset, or of all."""
+        with self._store.reading() as session:
+            found = map(DataVersion._make, session.rows(sql.VERSIONS, account=self.name))
+        return tuple(each for each in found if dataset in (None, each.dataset))
+
+    def version_of(self, entry: int, *, dataset: str) -> str:
+        """The version of the data that an entry's answer is of; empty if none was recorded."""
+        versions = self.data_versions(dataset)
+        if not versions:
+            return ""
+        with self._store.reading() as session:
+            places = session.row(sql.PLACES, account=self.name, entry=entry)
+        return version_between(versions, *(places or (0, None)))
+
     def standing(self, *, dataset: str | None = None) -> Standing:
         """How the account stands, for its owner: on one dataset, or on those last charged.
 
@@ -140,6 +163,12 @@ class AccountView(ABC):
             holders=tuple(holders),
             odometer=self.odometer(delta=definition.delta),
             planned=planned_epsilon(definition),
+            declared=tuple(d for d in self.declarations() if d.dataset in datasets),
+            versions=tuple(
+                {
+                    each.dataset: each for each in self.data_versions() if each.dataset in datasets
+                }.values()
+            ),
         )
 
     def standing_on(

@@ -19,6 +19,8 @@ from quaestor.ledger.amounts import totals_to_text
 from quaestor.ledger.definition import AccountDefinition
 from quaestor.ledger.jobs import read_pending
 from quaestor.ledger.journal.appender import read_state, write_alone
+from quaestor.ledger.journal.data_versions import refresh
+from quaestor.ledger.journal.declarations import checked_declared, refuse_known_sources
 from quaestor.ledger.journal.events import Event, opened_by
 from quaestor.ledger.journal.export import export_events
 from quaestor.ledger.journal.verification import verify_account
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from quaestor.ledger.jobs import Pending
+    from quaestor.ledger.journal.declarations import DatasetDigests
     from quaestor.ledger.journal.verification import Verification
     from quaestor.ledger.store.base import Session
 
@@ -79,8 +82,15 @@ class Ledger:
         """Let go of the store. Everything is durable already."""
         self._store.close()
 
-    def open_account(self, definition: AccountDefinition) -> Account:
+    def open_account(
+        self, definition: AccountDefinition, *, declared: Mapping[str, DatasetDigests] | None = None
+    ) -> Account:
         """Open an account, once; its definition is fixed from here on.
+
+        Args:
+            definition: what it is.
+            declared: digests of what is declared of its datasets, by which their sources are
+                known again under other names. The curator gives those of its catalog.
 
         Raises:
             TargetOutOfReach: what is planned loses more than the target.
@@ -92,6 +102,8 @@ class Ledger:
         With a ``predecessor`` (see :class:`Blocked`) that account's guarantee is the first entry,
         charged to every block there is, in the same transaction. Which filter the new account has
         may have been chosen by the past's answers, so that it is charged as a realised history.
+            SourceKnown: another account, open or closed, has paid for the source of one of the
+                datasets under another name, and the definition does not say ``beside=True``.
         """
         if not isinstance(definition, AccountDefinition):
             raise InvalidParameter("definition", definition, "an AccountDefinition")
@@ -100,19 +112,21 @@ class Ledger:
             raise InvalidParameter("filter", "another one", "one of quaestor.accounting.filters")
         definition.policy.check_new(definition)
         past = self._past(definition)
+        known = checked_declared(declared, definition)
 
-        def work(session: Session) -> str:
+        def work(session: Session) -> Event:
             session.lock_accounts()
             found = session.locked(definition.name, seen=0)
             if found.state is not None:
                 raise AccountExists(definition.name)
             if not definition.beside:
                 _refuse_overlap(session, definition)
-            head = _open(session, definition, time=found.time)
-            return head if past is None else _charge_past(session, definition, past, found.time)
+            refuse_known_sources(session, definition, known)
+            last = _open(session, definition, known, time=found.time)
+            return last if past is None else _charge_past(session, definition, past, last)
 
-        head = write_alone(self._store, work)
-        self._store.note_head(definition.name, seq=1 + (past is not None), head=head)
+        last = write_alone(self._store, work)
+        self._store.note_head(definition.name, seq=last.seq, head=last.hash)
         self._definitions[text] = definition
         return Account(self._store, definition)
 
@@ -170,6 +184,27 @@ class Ledger:
         with self._store.reading() as session:
             rows = session.rows(sql.ACCOUNTS)
         return tuple(Account(self._store, _definition(row[1], row[0])) for row in rows)
+
+    def refreshed(self, dataset: str, *, version: str) -> tuple[str, ...]:
+        """Record that a dataset has other rows from here on: with every account that covers it.
+
+        Budgets stay as they are: people who are still in the data lose what new answers cost
+        in addition. Stored answers say from now on which version they are of.
+
+        Args:
+            dataset: whose rows are others now.
+            version: what to call them, a label that was not used before.
+
+        Returns the names of the accounts.
+        """
+        covered = [each.definition for each in self.accounts()]
+        names = tuple(each.name for each in covered if dataset in each.datasets)
+        if not names:
+            known = sorted({each for definition in covered for each in definition.datasets})
+            valid = f"a dataset that an account pays for ({', '.join(known) or 'none yet'})"
+            raise InvalidParameter("dataset", dataset, valid)
+        refresh(self._store, names, dataset, version)
+        return names
 
     def heads(self) -> dict[str, str]:
         """The head of every account's chain now: to be noted elsewhere, see :meth:`verify`."""
@@ -238,8 +273,11 @@ def _refuse_overlap(session: Session, definition: AccountDefinition) -> None:
                 raise AccountExists(other.name, dataset=dataset)
 
 
-def _charge_past(session: Session, definition: AccountDefinition, past: Request, time: str) -> str:
-    """Charge every block there is for a predecessor's past; the new head."""
+def _charge_past(
+    session: Session, definition: AccountDefinition, past: Request, last: Event
+) -> Event:
+    """Charge every block there is for a predecessor's past; the new last event."""
+    time = last.time
     request = replace(past, blocks=definition.policy.blocks_until(time))
     if not request.blocks:
         raise InvalidParameter("first", time, "a block that has begun: there is a past to charge")
@@ -247,12 +285,9 @@ def _charge_past(session: Session, definition: AccountDefinition, past: Request,
     changed = limits.after({}, request)
     if changed is None:
         raise limits.price({}, request).refusal()
-    opened = session.row(sql.HASH, account=definition.name, seq=1)
-    if opened is None:
-        raise LedgerCorrupted(f"account {definition.name!r}", "its first event is gone")
     event = Event(
         definition.name,
-        2,
+        last.seq + 1,
         "imported",
         1,
         time,
@@ -260,7 +295,7 @@ def _charge_past(session: Session, definition: AccountDefinition, past: Request,
         purpose=request.purpose,
         releases=texts.releases_to_text(request.releases),
         detail=texts.detail_of("", request.blocks),
-        previous=opened[0],
+        previous=last.hash,
     ).sealed()
     session.run(sql.ADD_EVENT, **event._asdict())
     for (place, holder), totals in changed.items():
@@ -271,19 +306,25 @@ def _charge_past(session: Session, definition: AccountDefinition, past: Request,
     session.run(
         sql.SET_STATE,
         account=definition.name,
-        events=2,
+        events=event.seq,
         entries=1,
         time=time,
         head=event.hash,
         closed=0,
         pricing=PRICING,
     )
-    return event.hash
+    return event
 
 
-def _open(session: Session, definition: AccountDefinition, *, time: str) -> str:
-    """Begin an account's chain; its head."""
-    event = Event(
+def _open(
+    session: Session,
+    definition: AccountDefinition,
+    declared: Mapping[str, DatasetDigests],
+    *,
+    time: str,
+) -> Event:
+    """Begin an account's chain; its last event."""
+    last = Event(
         definition.name,
         1,
         "opened",
@@ -291,16 +332,27 @@ def _open(session: Session, definition: AccountDefinition, *, time: str) -> str:
         purpose=opened_by(PRICING),
         detail=definition.to_json(),
     ).sealed()
-    session.run(sql.ADD_EVENT, **event._asdict())
-    session.run(sql.ADD_ACCOUNT, name=definition.name, definition=event.detail)
+    session.run(sql.ADD_EVENT, **last._asdict())
+    session.run(sql.ADD_ACCOUNT, name=definition.name, definition=last.detail)
+    for dataset, each in declared.items():
+        last = Event(
+            definition.name,
+            last.seq + 1,
+            "declared",
+            time=time,
+            dataset=dataset,
+            detail=each.text,
+            previous=last.hash,
+        ).sealed()
+        session.run(sql.ADD_EVENT, **last._asdict())
     session.run(
         sql.ADD_STATE,
         account=definition.name,
-        events=1,
+        events=last.seq,
         entries=0,
         time=time,
-        head=event.hash,
+        head=last.hash,
         closed=0,
         pricing=PRICING,
     )
-    return event.hash
+    return last

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from quaestor.ledger.account_limits import AccountLimits, Balances
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.charge_counts import ChargeFacts
+    from quaestor.ledger.journal.data_versions import DataVersion
+    from quaestor.ledger.journal.declarations import RecordedDeclaration
     from quaestor.ledger.price import Balance
     from quaestor.ledger.totals.odometer import OdometerReading
 
@@ -98,6 +100,23 @@ class HolderStanding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetDeclaration:
+    """What was declared last of a dataset, and how often that has changed."""
+
+    last: RecordedDeclaration
+    changes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "dataset": self.last.dataset,
+            "digest": self.last.declared.declaration,
+            "time": self.last.time,
+            "changes": self.changes,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """Everything that an owner asks of an account: see :meth:`Account.standing`."""
 
@@ -115,6 +134,11 @@ class Standing:
     odometer: OdometerReading
     planned: float | None
     """The epsilon of all that is declared; None where nothing is."""
+    declared: tuple[RecordedDeclaration, ...] = ()
+    """What a catalog declares of these datasets, from the opening on and whenever it changed."""
+
+    versions: tuple[DataVersion, ...] = ()
+    """The last version of each of these datasets of which a refresh was recorded."""
 
     @property
     def meters(self) -> tuple[MeterStanding, ...]:
@@ -135,7 +159,23 @@ class Standing:
             "odometer": {"epsilon": self.odometer.epsilon, "delta": self.odometer.delta},
             "entries": {name: self.statuses[name] for name in ("released", "reserved", "void")},
             "head": self.head,
+            "declared": [each.to_dict() for each in self.declarations],
+            "versions": [
+                {"dataset": each.dataset, "version": each.label, "time": each.time}
+                for each in self.versions
+            ],
         }
+
+    @property
+    def declarations(self) -> tuple[DatasetDeclaration, ...]:
+        """What was declared last of each dataset, and how often that has changed."""
+        found: dict[str, list[RecordedDeclaration]] = {}
+        for each in self.declared:
+            found.setdefault(each.dataset, []).append(each)
+        return tuple(
+            DatasetDeclaration(last=listed[-1], changes=len(listed) - 1)
+            for listed in found.values()
+        )
 
 
 def shown_datasets(definition: AccountDefinition, facts: ChargeFacts) -> tuple[str, ...]:

@@ -132,14 +132,15 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
 
 def _open_planned(name: str, catalog: Path | None, *, given: str | None, json: bool) -> None:
     """Open an account as the catalog plans it, in the ledger that the catalog names."""
-    from quaestor.curator.accounts import definition_of
+    from quaestor.curator.accounts import declared_for, definition_of
     from quaestor.curator.catalog.catalog_file import read_catalog
     from quaestor.curator.catalog.nearest import catalog_path
 
     known = read_catalog(catalog_path(catalog))
     definition = definition_of(known, name)
+    declared = declared_for(known, definition.datasets)
     with opened(given or known.ledger_address(), create=True) as book:
-        _print_opened(book.open_account(definition), json=json)
+        _print_opened(book.open_account(definition, declared=declared), json=json)
 
 
 def _print_opened(account: Account, *, json: bool) -> None:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from quaestor.cli.arguments.opened_ledger import opened
 from quaestor.cli.drawing.declared_tables import print_declared, print_tables
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.options import CatalogFile, Json
+from quaestor.cli.options import HERE, CatalogFile, Json, LedgerPlace
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog
 
-__all__ = ["add", "dataset", "init", "list_tables", "show"]
+__all__ = ["add", "dataset", "init", "list_tables", "refreshed", "show"]
 
 dataset = typer.Typer(
     help="The tables that questions may be asked about.",
@@ -177,6 +178,26 @@ def show(
         print_json({"catalog": str(path), **table_description(table)})
         return
     print_declared(table)
+
+
+@dataset.command("refreshed")
+def refreshed(
+    name: Annotated[str, typer.Argument(help="The dataset.")],
+    version: Annotated[str, typer.Option(help="What to call the data from here on.")],
+    ledger: LedgerPlace = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Record that a dataset has new rows, with every account that covers it; budgets stay.
+
+    Answers say from here on which version they are of; query --anew asks for another one.
+    """
+    with opened(ledger) as book:
+        accounts = book.refreshed(name, version=version)
+    if json:
+        print_json({"dataset": name, "version": version, "accounts": list(accounts)})
+        return
+    said = f"dataset {name} has data version {version} from here on"
+    say(f"{said}, recorded with {', '.join(accounts)}", plain=True)
 
 
 def _read(given: Path | None) -> tuple[Path, Catalog]:

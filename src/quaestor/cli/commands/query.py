@@ -65,6 +65,11 @@ Groups = Annotated[
 ]
 
 
+Anew = Annotated[
+    bool, typer.Option("--anew", help="Pay for another answer, though there may be one.")
+]
+
+
 def query(  # noqa: PLR0913  # what, for how much, on whose account, in which form
     sql: Sql,
     epsilon: Epsilon = None,
@@ -78,6 +83,7 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     purpose: Annotated[str, typer.Option("--purpose", help="Why, kept with the charge.")] = "",
     rows: Rows = None,
     groups: Groups = None,
+    anew: Anew = False,  # noqa: FBT002
     catalog: CatalogFile = None,
     form: Annotated[
         AnswerForm, typer.Option("--format", help="How to show the answer.")
@@ -90,7 +96,8 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     """Ask private tables in SQL: the answer has noise, error bars, a cost and a receipt.
 
     Say how much it may cost (--epsilon or --rho), or how accurate it is to be (--within).
-    The same question again costs nothing. Exit status 3: the account cannot pay.
+    The same question again costs nothing, unless it is asked --anew. Exit status 3: the account
+    cannot pay.
     """
     form = AnswerForm.json if json else form
     _check_out(out, form)
@@ -104,6 +111,7 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
             purpose=purpose,
             rows=rows,
             groups=groups,
+            anew=anew,
         )
         _show(answer, curator, form=form, out=out, analyst=analyst)
 
@@ -120,6 +128,7 @@ def preview(  # noqa: PLR0913  # as for a query
     analyst: Analyst = "",
     rows: Rows = None,
     groups: Groups = None,
+    anew: Anew = False,  # noqa: FBT002
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
@@ -135,6 +144,7 @@ def preview(  # noqa: PLR0913  # as for a query
             analyst=analyst,
             rows=rows,
             groups=groups,
+            anew=anew,
         )
     if json:
         print_json(seen.to_dict())

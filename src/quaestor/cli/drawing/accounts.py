@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.curator.reports.account_summary import AccountSummary
     from quaestor.ledger import Price
-    from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
+    from quaestor.ledger.standing import (
+        DatasetDeclaration,
+        HolderStanding,
+        MeterStanding,
+        Standing,
+    )
 
 __all__ = [
     "count_in_words",
@@ -145,7 +150,20 @@ def print_standing(standing: Standing) -> None:
     say(f"odometer: at most [bold]{lost}[/bold] was lost so far, {chance}")
     counts = (f"{standing.statuses[name]} {name}" for name in ("released", "reserved", "void"))
     say(f"entries: {', '.join(counts)}")
+    for each in standing.declarations:
+        say(_declaration(each), plain=True)
+    for version in standing.versions:
+        since = f"data version {version.label} since {version.time}"
+        say(f"dataset {version.dataset} has {since}", plain=True)
     say(f"[dim]head {standing.head}[/dim]")
+
+
+def _declaration(found: DatasetDeclaration) -> str:
+    """What is declared of a dataset, by its digest, and whether that has changed."""
+    often = {0: "unchanged since", 1: "changed once, at"}
+    since = often.get(found.changes, f"changed {found.changes} times, last at")
+    digest = found.last.declared.declaration[:16]
+    return f"dataset {found.last.dataset} is declared as {digest}, {since} {found.last.time}"
 
 
 def _print_cells(

@@ -32,6 +32,8 @@ def print_answer(answer: Answer, standing: HolderStanding) -> None:
         say(note, plain=True)
     paid = "paid" if answer.repeated else "cost"
     say(f"{paid} {_cost(answer.epsilon, answer.delta)}, receipt {answer.receipt}", plain=True)
+    if answer.data_version:
+        say(f"data version {answer.data_version}", plain=True)
     if answer.repeated:
         say("Asked before: this is the same answer, and it cost nothing now.")
     print_standing_on(standing)

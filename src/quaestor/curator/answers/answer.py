@@ -51,6 +51,7 @@ class Answer:
     moved into their bounds. ``epsilon`` is what the answer cost at ``delta``, and ``remaining``
     what is left of each meter of the account; both are filled in by whoever charges. ``repeated``
     says that it was given before and cost nothing now: the one thing that is not written down.
+    ``data_version`` is there from the first refresh of the data on.
     """
 
     dataset: str
@@ -64,6 +65,7 @@ class Answer:
     epsilon: float | None = None
     delta: float | None = None
     remaining: tuple[tuple[str, float], ...] = ()
+    data_version: str = ""
     repeated: bool = field(default=False, compare=False)
 
     def __len__(self) -> int:
@@ -85,7 +87,7 @@ class Answer:
         """The answer as JSON text, from which :meth:`from_json` makes the same answer again."""
         written: dict[str, Any] = {"version": _VERSION}
         for each in fields(self):
-            if each.compare:
+            if each.compare and (each.name != "data_version" or self.data_version):
                 written[each.name] = getattr(self, each.name)
         written["columns"] = [
             {each.name: getattr(column, each.name) for each in fields(column)}

@@ -31,6 +31,7 @@ __all__ = [
     "place_in_words",
     "read_source",
     "refuse_together",
+    "resolved",
     "source_keys",
     "table_name",
 ]
@@ -60,6 +61,10 @@ class EngineKind(ABC):
     """Keys of other engines that have a meaning here too."""
     address: ClassVar[SourceKey]
     """The key that becomes the source's ``connection``."""
+    schema: ClassVar[str] = "main"
+    """Where a table is that is named without a schema."""
+    caseless: ClassVar[bool] = True
+    """Whether names of tables that differ only in case are the same."""
     dialect: ClassVar[Any]
     """Its SQL: a :class:`quaestor.curator.scalars.dialect.Dialect`."""
 
@@ -88,6 +93,18 @@ class EngineKind(ABC):
         if source.files is not None:
             return None, source.table, os.path.normpath(source.files)
         return source.connection, source.table, None
+
+    def whereabouts(self, source: Source, folder: str | Path) -> tuple[str | None, ...]:
+        """Where the rows are, equal for all catalogs that say the same place in other words."""
+        if source.files is not None:
+            return None, None, resolved(source.files, folder)
+        connection, table = source.connection, source.table
+        if connection is not None and self.address.path:
+            connection = resolved(connection, folder)
+        if table is not None:
+            table = table.lower() if self.caseless else table
+            table = table if "." in table else f"{self.schema}.{table}"
+        return connection, table, None
 
     def written(self, source: Source) -> dict[str, str | None]:
         """The keys that say in a catalog where the table is."""
@@ -154,6 +171,15 @@ def _implied(table: Section) -> EngineKind:
 def _one_of() -> str:
     ways = (f'{key.name} = "{key.example}"' for key in source_keys().values())
     return f"write  {'  or  '.join(ways)}"
+
+
+def resolved(path: str, folder: str | Path) -> str:
+    """A path or pattern from the root on, without links; an address as it is."""
+    if "://" in path and not path.startswith("file://"):
+        return path
+    return os.path.realpath(
+        os.path.join(folder, os.path.expanduser(path.removeprefix("file://")))  # noqa: PTH111, PTH118
+    )
 
 
 # For the engines' own reading of a section

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.errors import LedgerCorrupted
 from quaestor.ledger import stored_text as texts
+from quaestor.ledger.journal.declarations import DatasetDigests
 from quaestor.ledger.journal.events import CHARGES, GENESIS, KINDS, SETTLEMENTS
 
 if TYPE_CHECKING:
@@ -81,7 +82,21 @@ class Chain:
             return "it does not say why"
         if kind in CHARGES and (self.closed or entry != self.entries + 1):
             return "its entry is not the next one, or the account is closed"
+        if kind in {"declared", "refreshed"} and not self._describes(event):
+            return "it does not say what of which dataset is as it is from here on"
         return self._misplaced(kind, entry)
+
+    def _describes(self, event: Event) -> bool:
+        """Whether it says something of a dataset: digests, or the label of a version."""
+        if event.entry or not event.dataset or not event.detail:
+            return False
+        if event.kind == "refreshed":
+            return True
+        try:
+            DatasetDigests.from_text(event.detail)
+        except ValueError:
+            return False
+        return not self.closed
 
     def _misplaced(self, kind: str, entry: int) -> str | None:
         """What is wrong with an event about a charge, as that charge stands."""

@@ -24,7 +24,17 @@ GENESIS = "0" * 64
 
 CHARGES = ("reserved", "imported")
 SETTLEMENTS = ("released", "void")
-KINDS = ("opened", *CHARGES, *SETTLEMENTS, "closed", "clock", "restored", "drawing")
+KINDS = (
+    "opened",
+    *CHARGES,
+    *SETTLEMENTS,
+    "closed",
+    "clock",
+    "restored",
+    "drawing",
+    "declared",
+    "refreshed",
+)
 
 
 class Event(NamedTuple):
@@ -40,8 +50,10 @@ class Event(NamedTuple):
     """Its place in the account's chain, from 1."""
     kind: str
     """``opened``, ``reserved``, ``released``, ``void``, ``imported``, ``closed``, ``clock`` (a time
-    before that of the event before was accepted), ``restored`` (from a backup) or ``drawing``
-    (from here on the charge's noise may have been drawn)."""
+    before that of the event before was accepted), ``restored`` (from a backup), ``drawing`` (from
+    here on the charge's noise may have been drawn), ``declared`` (what a dataset is, from here on:
+    see :mod:`quaestor.ledger.journal.declarations`) or ``refreshed`` (a dataset has other rows
+    from here on)."""
     entry: int = 0
     """The number of the charge that it is about; 0 if it is about none."""
     time: str = ""
@@ -56,7 +68,8 @@ class Event(NamedTuple):
     detail: str = ""
     """The account's definition when it opens; of an imported history the importer's statement of
     what was fixed before it began, if there is one; of a charge to blocks of time, those, each
-    after a tab; otherwise the reason for what happened."""
+    after a tab; digests of what is declared; the label of a version of the data; otherwise the
+    reason for what happened."""
     answer: str = ""
     """The SHA-256 of the stored answer, if one was stored."""
     previous: str = GENESIS

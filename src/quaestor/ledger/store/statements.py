@@ -14,6 +14,7 @@ __all__ = [
     "ADD_STATE",
     "ANSWER",
     "ANSWERS",
+    "ANSWERS_TO",
     "BALANCES",
     "BALANCES_OF",
     "CHANGES",
@@ -21,6 +22,8 @@ __all__ = [
     "CHARGES_OF",
     "CHARGE_OF",
     "CLEAR_BALANCES",
+    "DECLARATIONS",
+    "DECLARATIONS_OF",
     "DEFINITION",
     "ENTRIES",
     "EVENTS",
@@ -39,6 +42,7 @@ __all__ = [
     "MARKS",
     "OPENED",
     "PENDING",
+    "PLACES",
     "SET_BALANCE",
     "SET_IDENTITY",
     "SET_STATE",
@@ -47,6 +51,7 @@ __all__ = [
     "STRAYS",
     "UNDRAWN",
     "VERSION",
+    "VERSIONS",
 ]
 
 VERSION = "SELECT version_num FROM ledger_version"
@@ -109,6 +114,30 @@ ON CONFLICT (account, dataset, analyst) DO UPDATE SET totals = excluded.totals
 CLEAR_BALANCES = "DELETE FROM ledger_balances WHERE account = :account"
 
 OPENED = "SELECT purpose FROM ledger_events WHERE account = :account AND seq = 1"
+
+# What was declared of datasets, by a partial index.
+DECLARATIONS = """
+SELECT account, dataset, detail FROM ledger_events
+WHERE kind IN ('declared', 'refreshed') AND kind = 'declared' ORDER BY account, seq
+"""
+
+DECLARATIONS_OF = """
+SELECT dataset, time, detail FROM ledger_events
+WHERE account = :account AND kind IN ('declared', 'refreshed') AND kind = 'declared' ORDER BY seq
+"""
+
+VERSIONS = """
+SELECT dataset, detail, time, seq FROM ledger_events
+WHERE account = :account AND kind IN ('declared', 'refreshed') AND kind = 'refreshed' ORDER BY seq
+"""
+
+# Where in the chain a charge was made, and where it was settled.
+PLACES = """
+SELECT c.seq, s.seq FROM ledger_events c LEFT JOIN ledger_events s
+ON s.account = c.account AND s.entry = c.entry AND s.kind IN ('released', 'void')
+WHERE c.account = :account AND c.seq > :entry AND c.entry = :entry AND c.kind = 'reserved'
+ORDER BY c.seq LIMIT 1
+"""
 
 STATEMENTS = """
 SELECT entry, detail FROM ledger_events
@@ -179,14 +208,17 @@ VALUES (:account, :entry, :dataset, :query, :analyst, :answer)
 
 # With :analyst = '' anybody's. The newest, so that a question asked and paid for again is answered
 # by what was paid for last.
-ANSWER = """
+_ANSWER = """
 SELECT a.entry, a.answer, e.answer FROM ledger_answers a LEFT JOIN ledger_events e
 ON e.account = a.account AND e.entry = a.entry
 AND e.kind IN ('released', 'void') AND e.kind = 'released'
 WHERE a.account = :account AND a.dataset = :dataset AND a.query = :query
 AND (:analyst = '' OR a.analyst = :analyst)
-ORDER BY a.entry DESC LIMIT 1
 """
+
+ANSWER = f"{_ANSWER}ORDER BY a.entry DESC LIMIT 1"
+
+ANSWERS_TO = f"{_ANSWER}ORDER BY a.entry"
 
 ANSWERS = """
 SELECT entry, dataset, query, analyst, answer FROM ledger_answers

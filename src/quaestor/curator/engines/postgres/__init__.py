@@ -39,6 +39,8 @@ class _PostgreSQL(EngineKind):
         help="The variable that holds a PostgreSQL address.",
     )
     keys = (address,)
+    schema = "public"
+    caseless = False
     dialect = POSTGRES
 
     def source(self, table: Section, name: str) -> Source:

@@ -36,6 +36,7 @@ class _Spark(EngineKind):
     address = SourceKey(name="master", example="local[2]", help="Where Spark is.")
     keys = (address,)
     shared = (FILE,)
+    schema = "default"
     dialect = SPARK
 
     def source(self, table: Section, name: str) -> Source:
@@ -49,6 +50,11 @@ class _Spark(EngineKind):
             refuse_together(table, "a file", "table")
             return Source(engine=self.name, connection=master, files=files)
         return Source(engine=self.name, connection=master, table=table_name(table) or name)
+
+    def whereabouts(self, source: Source, folder: str | Path) -> tuple[str | None, ...]:
+        """How many threads this machine gives to Spark is no place."""
+        master, *rest = super().whereabouts(source, folder)
+        return "local" if master is not None and master.startswith("local") else master, *rest
 
     def columns(self, source: Source, folder: str | Path) -> list[tuple[str, Kind | None]]:
         from quaestor.curator.engines.spark.schema import read_columns

@@ -1,0 +1,72 @@
+"""Datasets on the command line: known by their source, and of some version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.curator.hospital import write_hospital
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.running import Run
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+@pytest.fixture
+def hospital(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quaestor: Run) -> Path:
+    """The catalog of a hospital whose account is open."""
+    monkeypatch.chdir(tmp_path)
+    catalog = write_hospital(tmp_path)
+    assert quaestor("account", "open", "research").status == 0
+    return catalog
+
+
+def test_a_renamed_dataset_is_refused_with_what_to_do(hospital: Path, quaestor: Run) -> None:
+    assert quaestor("query", COUNT, "--epsilon", "0.5").status == 0
+    text = hospital.read_text(encoding="utf-8")
+    renamed = text.replace("tables.visits", "tables.stays").replace("research", "fresh")
+    hospital.write_text(renamed, encoding="utf-8")
+    run = quaestor("account", "open", "fresh")
+    assert run.status == 2
+    assert "another name gives no fresh budget: call it 'visits' again" in run.err
+    error = quaestor("account", "open", "fresh", "--json").error
+    assert (error["code"], error["known_as"]) == ("source_known", "visits")
+    hospital.write_text(renamed + "beside = true\n", encoding="utf-8")
+    assert quaestor("account", "open", "fresh").status == 0
+    assert quaestor("ledger", "verify").status == 0
+
+
+def test_a_changed_declaration_is_shown_with_the_account(hospital: Path, quaestor: Run) -> None:
+    assert quaestor("query", COUNT, "--epsilon", "0.5").status == 0
+    assert "unchanged since" in quaestor("account", "show", "research").out
+    text = hospital.read_text(encoding="utf-8")
+    hospital.write_text(text.replace("= 120", "= 110"), encoding="utf-8")
+    assert quaestor("query", COUNT, "--epsilon", "0.4").status == 0
+    assert "changed once, at" in quaestor("account", "show", "research").out
+    (declared,) = quaestor("account", "show", "research", "--json").json["declared"]
+    assert (declared["dataset"], declared["changes"]) == ("visits", 1)
+
+
+def test_a_refresh_is_recorded_and_a_question_can_be_asked_anew(
+    hospital: Path, quaestor: Run
+) -> None:
+    assert hospital.is_file()
+    ask = ("query", COUNT, "--epsilon", "0.5")
+    assert quaestor(*ask).status == 0
+    run = quaestor("dataset", "refreshed", "visits", "--version", "2026-12", "--json")
+    assert run.json == {"dataset": "visits", "version": "2026-12", "accounts": ["research"]}
+    again = quaestor(*ask)
+    assert "before version 2026-12" in again.out
+    assert "cost nothing" in again.out
+    anew = quaestor(*ask, "--anew")
+    assert "receipt 2" in anew.out
+    assert "data version 2026-12" in anew.out
+    assert quaestor(*ask, "--json").json["data_version"] == "2026-12"
+    assert not quaestor("preview", COUNT, "--epsilon", "0.5", "--anew", "--json").json["free"]
+    assert "has data version 2026-12 since" in quaestor("account", "show", "research").out
+    assert quaestor("dataset", "refreshed", "visits", "--version", "2026-12").status == 2
+    assert quaestor("dataset", "refreshed", "vists", "--version", "3").status == 2
