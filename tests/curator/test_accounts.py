@@ -156,3 +156,9 @@ def test_facts_about_memberships_are_believed_only_of_all_datasets_together() ->
     assert "AtMost" in str(both.membership)
     alone = catalog_from_toml(TWO.replace("DATASETS", '["a"]'))
     assert definition_of(alone, "one").membership is None
+
+
+def test_a_closing_date_in_the_catalog_is_that_of_the_account(tmp_path: Path) -> None:
+    dated = OPEN.replace("delta", "closes = 2031-01-31\ndelta", 1)
+    catalog = read_catalog(write_hospital(tmp_path, dated))
+    assert definition_of(catalog, "research").closes == "2031-01-31T00:00:00.000000Z"

@@ -40,6 +40,7 @@ def definition_of(catalog: Catalog, name: str) -> AccountDefinition:
             for analyst, epsilon, delta in planned.shares
         ),
         beside=planned.beside,
+        closes=planned.closes,
     )
 
 

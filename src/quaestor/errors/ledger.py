@@ -208,20 +208,27 @@ class KeyReused(InvalidParameter):
 
 
 class AccountClosed(QuaestorError):
-    """The account was closed: what it has answered stays, and it takes no further charges."""
+    """The account was closed: what it has answered stays, and it takes no further charges.
+
+    ``closes`` is its closing date, if that has come; None if somebody has closed it.
+    """
 
     code = "account_closed"
 
-    def __init__(self, account: str) -> None:
+    def __init__(self, account: str, *, closes: str | None = None) -> None:
         super().__init__(
             f"account {shown(account)} is closed and takes no further charges: its answers and "
             "entries can still be read; charge another account"
+            if closes is None
+            else f"account {shown(account)} closed on {closes} and takes no further charges: what "
+            "is under way can be settled, its answers and entries can still be read; charge "
+            "another account, or have the owner of the data open an account that succeeds it"
         )
-        self.account = account
+        self.account, self.closes = account, closes
 
     def fields(self) -> dict[str, Any]:
-        """The account."""
-        return {"account": self.account}
+        """The account, and the closing date if that has come."""
+        return {"account": self.account, "closes": self.closes}
 
 
 class ChargeSettled(QuaestorError):

@@ -93,6 +93,10 @@ class AccountView(ABC):
                 self._problem = plan_problem(self.definition)
         return self._problem
 
+    def is_closed(self) -> bool:
+        """Whether it was closed, or its closing date has come by the store's clock."""
+        return self._cashier.is_closed()
+
     def state(self) -> State:
         """Where the account stands: how many events and entries, the last time, the head."""
         return self._cashier.state()
@@ -106,18 +110,18 @@ class AccountView(ABC):
 
         Do not show this to an analyst who has a quota: it tells what others have charged.
         """
-        definition, state = self.definition, self.state()
+        definition, state, closed = self.definition, self.state(), self.is_closed()
         with self._store.reading() as session:
             facts = self._facts = charge_facts(session, self.name, self._facts)
         datasets = shown_datasets(definition, facts)
         if dataset is not None:
             datasets = (self._known_dataset(dataset),)
         limits, totals_of = self._cashier.limits, self._cashier.balances
-        holders = holder_standings(limits, totals_of, facts, datasets, closed=bool(state.closed))
+        holders = holder_standings(limits, totals_of, facts, datasets, closed=closed)
         return Standing(
             definition=definition,
             words=self.words(),
-            closed=bool(state.closed),
+            closed=closed,
             problem=self.problem(),
             head=state.head,
             statuses=facts.statuses,

@@ -96,6 +96,8 @@ class Ledger:
             found = session.locked(definition.name, seen=0)
             if found.state is not None:
                 raise AccountExists(definition.name)
+            if definition.closes is not None and found.time >= definition.closes:
+                raise InvalidParameter("closes", definition.closes, "in the future")
             if not definition.beside:
                 _refuse_overlap(session, definition)
             return _open(session, definition, time=found.time)

@@ -16,6 +16,7 @@ from quaestor.ledger.journal.appender import (
     accept_clock,
     read_balances,
     read_state,
+    refuse_after,
     write,
 )
 from quaestor.ledger.store import statements as sql
@@ -121,7 +122,7 @@ class Cashier:
         def work(journal: Journal) -> Any:
             if job is not None and (found := job.take(journal)) is not None:
                 return found
-            journal.refuse_if_closed()
+            journal.refuse_if_closed(closes=self.limits.definition.closes)
             known = self._totals(journal, requests)
             try:
                 balances = expected if known is seen else self._after(known.balances, requests)
@@ -323,6 +324,13 @@ class Cashier:
 
         write(self.store, self.name, work)
 
+    def is_closed(self) -> bool:
+        """Whether the account was closed, or its closing date has come by the store's clock."""
+        closes = self.limits.definition.closes
+        with self.store.reading() as session:
+            state = read_state(self.store, session, self.name)
+            return bool(state.closed) or (closes is not None and session.now() >= closes)
+
     def state(self) -> State:
         """Where the account stands."""
         with self.store.reading() as session:
@@ -335,8 +343,10 @@ class Cashier:
     def _read(self, analyst: str, *, charging: bool) -> Known:
         with self.store.reading() as session:
             state = read_state(self.store, session, self.name)
-            if state.closed and charging:
-                raise AccountClosed(self.name)
+            if charging:
+                if state.closed:
+                    raise AccountClosed(self.name)
+                refuse_after(self.name, self.limits.definition.closes, session.now())
             current = state.pricing == PRICING
             known = self._seen(session, self._known, state, analyst) if current else _NOTHING
         if not current:

@@ -90,6 +90,8 @@ class AccountDefinition:
             ``"*"``, and each analyst sees the own quota only.
         beside: whether a dataset may be covered by another account as well; people in it lose
             the sum of both.
+        closes: when it closes by itself, in UTC: from then on nothing can be charged. A date is
+            its first moment.
     """
 
     name: str
@@ -101,6 +103,7 @@ class AccountDefinition:
     neighbours: str = "add_remove"
     shares: tuple[Quota, ...] = ()
     beside: bool = False
+    closes: str | None = None
 
     def __post_init__(self) -> None:
         """Check everything, and choose the filters that are not given."""
@@ -114,6 +117,8 @@ class AccountDefinition:
             if not isinstance(self.membership, Fact):
                 raise InvalidParameter("membership", self.membership, "a fact, such as AtMost(2)")
             resolve(All(self.membership), self.datasets)
+        if self.closes is not None:
+            object.__setattr__(self, "closes", texts.utc("closes", self.closes))
         _choose_filters(self)
 
     def quota(self, analyst: str) -> Quota | None:
@@ -160,7 +165,8 @@ class AccountDefinition:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The definition as plain JSON values."""
+        """The definition as plain JSON values; what came later is there only where it is used."""
+        later = {"closes": self.closes}
         return {
             "name": self.name,
             "epsilon": self.epsilon,
@@ -171,6 +177,7 @@ class AccountDefinition:
             "neighbours": self.neighbours,
             "shares": [quota.to_dict() for quota in self.shares],
             "beside": self.beside,
+            **{key: value for key, value in later.items() if value},
         }
 
     def to_json(self) -> str:

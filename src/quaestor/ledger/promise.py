@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.membership.heaviest import untouched
+from quaestor.ledger import stored_text as texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,6 +53,7 @@ def promise_of(definition: AccountDefinition, *, imported: Mapping[int, str]) ->
             *definition.policy.words(),
             *_imports(imported),
             *((_QUOTAS,) if definition.shares else ()),
+            *_terms(definition),
         )
     )
 
@@ -79,6 +81,12 @@ def _about(definition: AccountDefinition) -> Iterator[str]:
             f"The facts allow no two such worlds to differ on {_listed(never)}: nothing at all is "
             "promised about the records there."
         )
+
+
+def _terms(definition: AccountDefinition) -> Iterator[str]:
+    """How long the account takes charges."""
+    if definition.closes is not None:
+        yield f"From {texts.short_time(definition.closes)} on it takes no further charges."
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -35,6 +35,7 @@ class AccountOptions:
     plan_file: Path | None = None
     neighbours: str | None = None
     beside: bool = False
+    closes: str | None = None
 
     @property
     def kind(self) -> PolicyKind:
@@ -65,6 +66,7 @@ def account_definition(asked: AccountOptions) -> AccountDefinition:
         neighbours=asked.neighbours or (plan.neighbours if plan else "add_remove"),
         shares=tuple(map(_quota, asked.quotas)),
         beside=asked.beside,
+        closes=asked.closes,
     )
 
 

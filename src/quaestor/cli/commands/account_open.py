@@ -67,6 +67,10 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
     beside: Annotated[  # noqa: FBT002
         bool, typer.Option("--beside", help="Others may cover the datasets too: losses add up.")
     ] = False,
+    closes: Annotated[
+        str | None,
+        typer.Option("--closes", metavar="DATE", help="No charges from then on, in UTC."),
+    ] = None,
     catalog: CatalogFile = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
@@ -99,6 +103,7 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         plan_file=plan_file,
         neighbours=neighbours,
         beside=beside,
+        closes=closes,
     )
     definition = account_definition(asked)
     with opened(ledger, create=True) as book:

@@ -69,7 +69,8 @@ def of_quota(priced: Price) -> str:
 def print_promise(standing: Standing) -> None:
     """The account: what it is, and what it promises, in words."""
     definition = standing.definition
-    state = ", closed" if standing.closed else ""
+    closes = f", closes {definition.closes[:19]}Z" if definition.closes else ""
+    state = ", closed" if standing.closed else closes
     target = f"epsilon {definition.epsilon!r}, delta {definition.delta!r}"
     say(f"account {definition.name}: {definition.policy.kind}, {target}{state}", plain=True)
     plain = Console(highlight=False, emoji=False)

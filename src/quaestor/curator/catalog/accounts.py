@@ -14,6 +14,7 @@ from quaestor.accounting.releases.base import LARGEST_EPSILON
 from quaestor.curator.catalog.model import AccountPlan, DashboardQuery
 from quaestor.curator.catalog.sections import nearest, shown
 from quaestor.errors import ContradictoryFacts, InvalidParameter
+from quaestor.ledger.stored_text import utc
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.sections import Section
@@ -27,6 +28,7 @@ _LONGEST_SQL = 20_000
 _HEADER = "write  [accounts.research]  and what belongs to the account below it"
 _EPSILON = "write  epsilon = 1.0"
 _DELTA = "write  delta = 1e-6,  well below one over the number of people"
+_CLOSES = "write  closes = 2027-01-31  or, in UTC,  closes = 2027-01-31T12:00:00Z"
 _RELEASE = 'releases are written as  "Laplace(scale=50) * 12"'
 NEIGHBOURS = ("add_remove", "replace", "replace_record")
 _FACT = 'write  facts = [{ fact = "AtMost", m = 1, of = ["north", "south"] }]'
@@ -50,7 +52,7 @@ def read_accounts(document: Section, datasets: tuple[str, ...]) -> tuple[Account
 
 
 def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan:
-    section.only(*_KEYS, "beside", "shares")
+    section.only(*_KEYS, "beside", "closes", "shares")
     policy = section.choice("policy", POLICIES, remedy=f"policies are {', '.join(POLICIES)}")
     policy = policy or "open"
     for other, key in _OF_POLICY.items():
@@ -70,7 +72,19 @@ def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan
         plan=_plan(section, datasets) if policy == "planned" else (),
         queries=_queries(section) if policy == "dashboard" else (),
         beside=section.truth("beside", remedy="write  beside = true  if losses may add up"),
+        closes=_closes(section),
     )
+
+
+def _closes(section: Section) -> str | None:
+    given = section.values.get("closes")
+    if given is None:
+        return None
+    try:
+        return utc("closes", given)
+    except InvalidParameter:
+        problem = f"closes must be a date, or a time with its zone, not {shown(given)}"
+        raise section.wrong("closes", problem, _CLOSES) from None
 
 
 def _epsilon(section: Section, key: str = "epsilon") -> float:

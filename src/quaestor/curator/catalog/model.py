@@ -123,6 +123,7 @@ class AccountPlan:
     by dataset, for ``planned``; ``queries`` are for ``dashboard``. ``shares`` are the quotas:
     each is an analyst, an epsilon and a delta; the analyst ``*`` is everybody who is not named.
     ``beside`` says that another account pays for the same people, and that their losses add up.
+    ``closes`` is when it closes by itself, in UTC.
     """
 
     name: str
@@ -135,6 +136,7 @@ class AccountPlan:
     plan: tuple[tuple[str, tuple[str, ...]], ...] = ()
     queries: tuple[DashboardQuery, ...] = ()
     beside: bool = False
+    closes: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

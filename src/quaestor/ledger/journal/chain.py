@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from quaestor.errors import LedgerCorrupted
@@ -26,6 +28,7 @@ class Chain:
         self.head = GENESIS
         self.heads: set[str] = set()
         self.closed = False
+        self._closes: str | None = None
         self.charged: Counter[tuple[str, str, str, str, bool]] = Counter()
         """How often each (dataset, analyst, query, releases, whether it is a history imported
         without a statement) was charged and not given back."""
@@ -70,6 +73,8 @@ class Chain:
             return "it does not say why"
         if kind in CHARGES and (self.closed or entry != self.entries + 1):
             return "its entry is not the next one, or the account is closed"
+        if kind in CHARGES and self._closes is not None and event.time >= self._closes:
+            return "it charges an account after its closing date"
         return self._misplaced(kind, entry)
 
     def _misplaced(self, kind: str, entry: int) -> str | None:
@@ -86,6 +91,7 @@ class Chain:
         kind, entry = event.kind, event.entry
         if kind == "opened":
             self.definition, self.opened = event.detail, event.purpose
+            self._closes = _closing_date(event.detail)
         elif kind in CHARGES:
             self.entries = entry
             charged = (event.dataset, event.analyst, event.query, event.releases, event.realised)
@@ -104,3 +110,11 @@ class Chain:
                 self.answers[entry] = (dataset, query, analyst, event.answer)
         elif kind == "closed":
             self.closed = True
+
+
+def _closing_date(definition: str) -> str | None:
+    """The closing date that a definition gives, if it is one and gives one."""
+    with suppress(ValueError, AttributeError):
+        closes: str | None = json.loads(definition).get("closes")
+        return closes
+    return None

@@ -1,0 +1,44 @@
+"""Terms of accounts on the command line: closing dates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.ledger.clocks import Clock
+
+if TYPE_CHECKING:
+    from tests.cli.running import Run
+
+OPEN = ("account", "open", "trial", "--epsilon", "2", "--delta", "0", "--dataset", "patients")
+
+
+@pytest.fixture(autouse=True)
+def _nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger is the one in the folder."""
+    monkeypatch.delenv("QUAESTOR_LEDGER", raising=False)
+
+
+def test_a_closing_date_is_shown_and_kept_to(
+    quaestor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    closes = clock.after(3600.0)
+    opened = quaestor(*OPEN, "--closes", closes)
+    assert f"closes {closes[:19]}Z" in opened.out
+    assert "takes no further charges" in opened.out
+    assert quaestor("account", "charge", "trial", "PureDP(epsilon=0.5)").status == 0
+    clock.ahead = 86400.0
+    refused = quaestor("account", "charge", "trial", "PureDP(epsilon=0.5)")
+    assert refused.status == 1
+    assert f"closed on {closes[:19]}Z" in refused.err
+    shown = quaestor("account", "show", "trial", "--json").json
+    assert (shown["status"], shown["definition"]["closes"]) == ("closed", closes)
+    assert ", closed" in quaestor("account", "list").out
+
+
+def test_what_is_no_date_is_said(quaestor: Run) -> None:
+    refused = quaestor(*OPEN, "--closes", "soon")
+    assert refused.status == 2
+    assert "2027-01-31" in refused.err
