@@ -1,4 +1,4 @@
-"""Terms of accounts on the command line: closing dates."""
+"""Terms of accounts on the command line: closing dates and successors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import pytest
 from tests.ledger.clocks import Clock
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cli.running import Run
 
 OPEN = ("account", "open", "trial", "--epsilon", "2", "--delta", "0", "--dataset", "patients")
 
 
 @pytest.fixture(autouse=True)
-def _nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def _nowhere_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The ledger is the one in the folder."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("QUAESTOR_LEDGER", raising=False)
 
 
@@ -42,3 +45,17 @@ def test_what_is_no_date_is_said(quaestor: Run) -> None:
     refused = quaestor(*OPEN, "--closes", "soon")
     assert refused.status == 2
     assert "2027-01-31" in refused.err
+
+
+def test_closing_and_opening_anew_resets_nothing(quaestor: Run) -> None:
+    assert quaestor(*OPEN).status == 0
+    assert quaestor("account", "close", "trial").status == 0
+    second = ("account", "open", "next", *OPEN[3:])
+    refused = quaestor(*second)
+    assert refused.status == 2
+    assert "--succeeds" in refused.err
+    assert "--beside" in refused.err
+    opened = quaestor(*second, "--succeeds", "trial")
+    assert "lost in all by next, trial: at most epsilon 4" in opened.out
+    together = quaestor("account", "show", "next", "--json").json["together"]
+    assert together == {"accounts": ["next", "trial"], "epsilon": 4.0, "delta": 0.0}

@@ -162,3 +162,11 @@ def test_a_closing_date_in_the_catalog_is_that_of_the_account(tmp_path: Path) ->
     dated = OPEN.replace("delta", "closes = 2031-01-31\ndelta", 1)
     catalog = read_catalog(write_hospital(tmp_path, dated))
     assert definition_of(catalog, "research").closes == "2031-01-31T00:00:00.000000Z"
+
+
+def test_the_successor_pays_where_no_account_is_named(tmp_path: Path) -> None:
+    line = OPEN + OPEN.replace("accounts.research", "accounts.later") + 'succeeds = "research"\n'
+    with Curator.from_file(write_hospital(tmp_path, line)) as curator:
+        curator.open_account("research").close()
+        curator.open_account("later")
+        assert curator.ask(COUNT, epsilon=0.1).account == "later"

@@ -41,6 +41,7 @@ def definition_of(catalog: Catalog, name: str) -> AccountDefinition:
         ),
         beside=planned.beside,
         closes=planned.closes,
+        succeeds=planned.succeeds,
     )
 
 

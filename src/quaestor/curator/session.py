@@ -215,12 +215,16 @@ class OpenAccounts:
     def payer(self, name: str | None, *, dataset: str) -> Account:
         """The account of that name or, without one, the only one on the dataset.
 
-        The only one that the catalog plans, or else the only one that is open.
+        The only one that the catalog plans, or else the only one that is open. An account that
+        has a successor does not count: it is closed.
         """
-        planned = [each.name for each in self.catalog.accounts if dataset in each.datasets]
+        plans = [each for each in self.catalog.accounts if dataset in each.datasets]
+        planned = [each.name for each in plans if each.name not in {p.succeeds for p in plans}]
         if name or len(planned) == 1:
             return self.account(name or planned[0])
         found = [each for each in self.ledger.accounts() if dataset in each.definition.datasets]
+        old = {each.definition.succeeds for each in found}
+        found = [each for each in found if each.name not in old]
         if len(found) == 1:
             return self.ledger.account(found[0].name)
         if found or planned:

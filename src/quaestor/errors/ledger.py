@@ -65,10 +65,15 @@ class AccountExists(InvalidParameter):
 
     code = "account_exists"
 
-    def __init__(self, account: str, *, dataset: str | None = None) -> None:
+    def __init__(self, account: str, *, dataset: str | None = None, closed: bool = False) -> None:
         problem = (
             f"there is an account called {shown(account)} already: choose another name"
             if dataset is None
+            else f"account {shown(account)} covered dataset {shown(dataset)} until it was closed, "
+            "and closing it gave nothing back: people in it would lose the sum of both accounts. "
+            f"Open this one with succeeds={shown(account)} (--succeeds), so that it follows on the "
+            "old one and says what both lose together, or with beside=True (--beside)"
+            if closed
             else f"account {shown(account)} covers dataset {shown(dataset)} already, and people "
             "in it would lose the sum of both accounts: charge that account, or open this one "
             "with beside=True (--beside) if the sum is meant"

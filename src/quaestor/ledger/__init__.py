@@ -29,6 +29,7 @@ from quaestor.ledger.policies.planned import Planned
 from quaestor.ledger.price import Balance, Price, Reading
 from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
 from quaestor.ledger.stored_text import query_digest
+from quaestor.ledger.successors import Together
 from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint, thinned
 from quaestor.ledger.totals.odometer import OdometerReading
 
@@ -54,6 +55,7 @@ __all__ = [
     "Share",
     "Standing",
     "StoredAnswer",
+    "Together",
     "Verification",
     "backup_ledger",
     "planned_epsilon",

@@ -61,6 +61,9 @@ class Account(AccountView):
         """What the account is called."""
         return self.definition.name
 
+    def _relative(self, definition: AccountDefinition) -> Account:
+        return Account(self._store, definition)
+
     def _refuse_broken_plan(self) -> None:
         if self.definition.policy.checked_again and (problem := self._plan_problem()) is not None:
             raise AccountOverdrawn(self.name, reason=problem)

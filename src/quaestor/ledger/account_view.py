@@ -20,6 +20,7 @@ from quaestor.ledger.standing import (
     shown_datasets,
 )
 from quaestor.ledger.store import statements as sql
+from quaestor.ledger.successors import Together, predecessors
 from quaestor.ledger.theory import PRICING
 from quaestor.ledger.totals.balance_columns import Change, balance_history
 from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
@@ -58,6 +59,10 @@ class AccountView(ABC):
         """What the account is called."""
 
     @abstractmethod
+    def _relative(self, definition: AccountDefinition) -> AccountView:
+        """Another account of the same store."""
+
+    @abstractmethod
     def _known_dataset(self, dataset: str) -> str:
         """One of the account's datasets."""
 
@@ -72,7 +77,17 @@ class AccountView(ABC):
         if not self.definition.shares:
             with self._store.reading() as session:
                 imported.update(session.rows(sql.STATEMENTS, account=self.name))
-        return promise_of(self.definition, imported=imported)
+        return promise_of(self.definition, imported=imported, together=self.together())
+
+    def together(self) -> Together | None:
+        """What this account and all that it succeeds lose together; None if it succeeds none."""
+        if self.definition.succeeds is None:
+            return None
+        with self._store.reading() as session:
+            line = (self.definition, *predecessors(session, self.definition))
+        sizes = tuple((each.name, each.epsilon, each.delta) for each in line)
+        sound = all(self._relative(each).problem() is None for each in line)
+        return Together.of(sizes, sound=sound)
 
     def problem(self) -> str | None:
         """Why the account takes no further charges though it is not closed; None if it does.
@@ -129,6 +144,7 @@ class AccountView(ABC):
             holders=tuple(holders),
             odometer=self.odometer(delta=definition.delta),
             planned=planned_epsilon(definition),
+            together=self.together(),
         )
 
     def standing_on(self, dataset: str, *, analyst: str = "") -> HolderStanding:

@@ -21,6 +21,7 @@ from quaestor.ledger.journal.export import export_events
 from quaestor.ledger.journal.verification import verify_account
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.address import open_store
+from quaestor.ledger.successors import check_predecessor, is_closed, predecessors
 from quaestor.ledger.theory import PRICING
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Ledger:
             TargetOutOfReach: what is planned loses more than the target.
             InvalidParameter: it declares something about which no theorem is known to hold.
             AccountExists: the name is taken, or another account covers one of the datasets and
-                the definition does not say ``beside=True``.
+                the definition says neither ``beside=True`` nor, of a closed one, ``succeeds``.
         """
         if not isinstance(definition, AccountDefinition):
             raise InvalidParameter("definition", definition, "an AccountDefinition")
@@ -98,8 +99,9 @@ class Ledger:
                 raise AccountExists(definition.name)
             if definition.closes is not None and found.time >= definition.closes:
                 raise InvalidParameter("closes", definition.closes, "in the future")
+            check_predecessor(session, definition, time=found.time)
             if not definition.beside:
-                _refuse_overlap(session, definition)
+                _refuse_overlap(session, definition, time=found.time)
             return _open(session, definition, time=found.time)
 
         head = write_alone(self._store, work)
@@ -192,13 +194,15 @@ def _definition(text: Any, account: str) -> AccountDefinition:
     return definition
 
 
-def _refuse_overlap(session: Session, definition: AccountDefinition) -> None:
+def _refuse_overlap(session: Session, definition: AccountDefinition, *, time: str) -> None:
     """Whoever is in a dataset of two accounts loses what both allow; that must be meant."""
+    line = {each.name for each in predecessors(session, definition)}
     for row in session.rows(sql.ACCOUNTS):
         other = _definition(row[1], row[0])
         for dataset in definition.datasets:
-            if dataset in other.datasets:
-                raise AccountExists(other.name, dataset=dataset)
+            if dataset in other.datasets and other.name not in line:
+                closed = is_closed(session, other, time=time)
+                raise AccountExists(other.name, dataset=dataset, closed=closed)
 
 
 def _open(session: Session, definition: AccountDefinition, *, time: str) -> str:

@@ -92,6 +92,8 @@ class AccountDefinition:
             the sum of both.
         closes: when it closes by itself, in UTC: from then on nothing can be charged. A date is
             its first moment.
+        succeeds: the name of a closed account that this one follows on the same datasets; people
+            in them lose the sum of both, which the account's promise says.
     """
 
     name: str
@@ -104,6 +106,7 @@ class AccountDefinition:
     shares: tuple[Quota, ...] = ()
     beside: bool = False
     closes: str | None = None
+    succeeds: str | None = None
 
     def __post_init__(self) -> None:
         """Check everything, and choose the filters that are not given."""
@@ -119,6 +122,8 @@ class AccountDefinition:
             resolve(All(self.membership), self.datasets)
         if self.closes is not None:
             object.__setattr__(self, "closes", texts.utc("closes", self.closes))
+        if self.succeeds is not None and texts.name("succeeds", self.succeeds) == self.name:
+            raise InvalidParameter("succeeds", self.succeeds, "another account than itself")
         _choose_filters(self)
 
     def quota(self, analyst: str) -> Quota | None:
@@ -166,7 +171,7 @@ class AccountDefinition:
 
     def to_dict(self) -> dict[str, Any]:
         """The definition as plain JSON values; what came later is there only where it is used."""
-        later = {"closes": self.closes}
+        later = {"closes": self.closes, "succeeds": self.succeeds}
         return {
             "name": self.name,
             "epsilon": self.epsilon,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from quaestor.ledger.definition import AccountDefinition
+    from quaestor.ledger.successors import Together
 
 __all__ = ["promise_of"]
 
@@ -45,8 +46,16 @@ _INSIDE = (
 )
 
 
-def promise_of(definition: AccountDefinition, *, imported: Mapping[int, str]) -> str:
-    """The whole promise in a few sentences; ``imported``: statements by entry, empty if none."""
+def promise_of(
+    definition: AccountDefinition,
+    *,
+    imported: Mapping[int, str],
+    together: Together | None = None,
+) -> str:
+    """The whole promise in a few sentences.
+
+    ``imported``: statements by entry, empty if none; ``together``: with what the account succeeds.
+    """
     return " ".join(
         (
             *_about(definition),
@@ -54,6 +63,7 @@ def promise_of(definition: AccountDefinition, *, imported: Mapping[int, str]) ->
             *_imports(imported),
             *((_QUOTAS,) if definition.shares else ()),
             *_terms(definition),
+            *_line(together),
         )
     )
 
@@ -87,6 +97,26 @@ def _terms(definition: AccountDefinition) -> Iterator[str]:
     """How long the account takes charges."""
     if definition.closes is not None:
         yield f"From {texts.short_time(definition.closes)} on it takes no further charges."
+
+
+def _line(together: Together | None) -> Iterator[str]:
+    """What people lose by the accounts that this one succeeds, and by this one."""
+    if together is None:
+        return
+    old = together.accounts[1:]
+    before = f"account{'s' if len(old) > 1 else ''} {_listed(old)}"
+    if together.epsilon is None:
+        yield (
+            f"It succeeds {before}. No sum of them is certified: by today's prices or theorems one "
+            "of these accounts has promised too much."
+        )
+        return
+    yield (
+        f"Together with {before}, which it succeeds, all answers are ({together.epsilon!r}, "
+        f"{together.delta!r})-differentially private, as far as the facts that any of these "
+        "accounts believes are true, and as long as the size of an account was not chosen by what "
+        "another had answered."
+    )
 
 
 def _listed(names: tuple[str, ...]) -> str:

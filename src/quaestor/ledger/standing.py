@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.charge_counts import ChargeFacts
     from quaestor.ledger.price import Balance
+    from quaestor.ledger.successors import Together
     from quaestor.ledger.totals.odometer import OdometerReading
 
 __all__ = [
@@ -111,6 +112,8 @@ class Standing:
     odometer: OdometerReading
     planned: float | None
     """The epsilon of all that is declared; None where nothing is."""
+    together: Together | None = None
+    """What is lost together with the accounts that it succeeds; None where it succeeds none."""
 
     @property
     def meters(self) -> tuple[MeterStanding, ...]:
@@ -126,6 +129,7 @@ class Standing:
             "definition": self.definition.to_dict(),
             "words": self.words,
             "planned_epsilon": self.planned,
+            "together": None if self.together is None else self.together.to_dict(),
             "standing": [holder.to_dict() for holder in self.holders],
             "meters": [meter.to_dict() for meter in self.meters],
             "odometer": {"epsilon": self.odometer.epsilon, "delta": self.odometer.delta},

@@ -36,6 +36,7 @@ class AccountOptions:
     neighbours: str | None = None
     beside: bool = False
     closes: str | None = None
+    succeeds: str | None = None
 
     @property
     def kind(self) -> PolicyKind:
@@ -67,6 +68,7 @@ def account_definition(asked: AccountOptions) -> AccountDefinition:
         shares=tuple(map(_quota, asked.quotas)),
         beside=asked.beside,
         closes=asked.closes,
+        succeeds=asked.succeeds,
     )
 
 

@@ -71,6 +71,10 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         str | None,
         typer.Option("--closes", metavar="DATE", help="No charges from then on, in UTC."),
     ] = None,
+    succeeds: Annotated[
+        str | None,
+        typer.Option("--succeeds", metavar="ACCOUNT", help="The closed account it follows on."),
+    ] = None,
     catalog: CatalogFile = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
@@ -104,6 +108,7 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         neighbours=neighbours,
         beside=beside,
         closes=closes,
+        succeeds=succeeds,
     )
     definition = account_definition(asked)
     with opened(ledger, create=True) as book:

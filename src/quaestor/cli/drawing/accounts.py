@@ -78,6 +78,10 @@ def print_promise(standing: Standing) -> None:
         plain.print(f"It takes no further charges: {standing.problem}.", markup=False)
         plain.print("It was opened with this promise:", markup=False)
     plain.print(standing.words, markup=False)
+    if standing.together is not None and standing.together.epsilon is not None:
+        both = standing.together
+        names, lost = ", ".join(both.accounts), rounded_up(standing.together.epsilon)
+        say(f"lost in all by {names}: at most epsilon {lost}, delta {both.delta!r}", plain=True)
     if standing.planned is not None:
         say(f"all that is declared loses epsilon {rounded_up(standing.planned)}")
 

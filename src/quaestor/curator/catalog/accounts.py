@@ -52,7 +52,7 @@ def read_accounts(document: Section, datasets: tuple[str, ...]) -> tuple[Account
 
 
 def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan:
-    section.only(*_KEYS, "beside", "closes", "shares")
+    section.only(*_KEYS, "beside", "closes", "succeeds", "shares")
     policy = section.choice("policy", POLICIES, remedy=f"policies are {', '.join(POLICIES)}")
     policy = policy or "open"
     for other, key in _OF_POLICY.items():
@@ -73,6 +73,7 @@ def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan
         queries=_queries(section) if policy == "dashboard" else (),
         beside=section.truth("beside", remedy="write  beside = true  if losses may add up"),
         closes=_closes(section),
+        succeeds=section.text("succeeds", remedy='write  succeeds = "the account before"'),
     )
 
 
@@ -208,14 +209,28 @@ def _quotas(
 
 
 def _refuse_second(section: Section, account: AccountPlan, others: list[AccountPlan]) -> None:
+    line = _line(account, others)
     for other in others:
+        if other.name in line:
+            continue
         both = [dataset for dataset in account.datasets if dataset in other.datasets]
         if both:
             problem = f"the account {other.name!r} already pays for the dataset {both[0]!r}"
             remedy = (
-                "people in it would lose the sum of both: write  beside = true  if that is meant"
+                "people in it would lose the sum of both: write  beside = true  if that is meant "
+                f'or, if that account is closed,  succeeds = "{other.name}"'
             )
             raise section.wrong("datasets", problem, remedy)
+
+
+def _line(account: AccountPlan, others: list[AccountPlan]) -> set[str]:
+    """The names of the accounts that it succeeds, as far as the catalog knows them."""
+    known = {other.name: other.succeeds for other in others}
+    line, last = set[str](), account.succeeds
+    while last is not None and last not in line:
+        line.add(last)
+        last = known.get(last)
+    return line
 
 
 # Membership

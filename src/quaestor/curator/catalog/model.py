@@ -123,7 +123,8 @@ class AccountPlan:
     by dataset, for ``planned``; ``queries`` are for ``dashboard``. ``shares`` are the quotas:
     each is an analyst, an epsilon and a delta; the analyst ``*`` is everybody who is not named.
     ``beside`` says that another account pays for the same people, and that their losses add up.
-    ``closes`` is when it closes by itself, in UTC.
+    ``closes`` is when it closes by itself, in UTC; ``succeeds`` names the closed account that it
+    follows on.
     """
 
     name: str
@@ -137,6 +138,7 @@ class AccountPlan:
     queries: tuple[DashboardQuery, ...] = ()
     beside: bool = False
     closes: str | None = None
+    succeeds: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
