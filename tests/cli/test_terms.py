@@ -1,4 +1,4 @@
-"""Terms of accounts on the command line: closing dates and successors."""
+"""Terms of accounts on the command line: closing dates, successors, groups."""
 
 from __future__ import annotations
 
@@ -59,3 +59,19 @@ def test_closing_and_opening_anew_resets_nothing(quaestor: Run) -> None:
     assert "lost in all by next, trial: at most epsilon 4" in opened.out
     together = quaestor("account", "show", "next", "--json").json["together"]
     assert together == {"accounts": ["next", "trial"], "epsilon": 4.0, "delta": 0.0}
+
+
+def test_a_group_uses_what_it_has_together(quaestor: Run) -> None:
+    opened = quaestor(*OPEN, "--quota", "*=1", "--group", "team:ada, bob=1")
+    assert opened.status == 0, opened.err
+    charge = ("account", "charge", "trial", "PureDP(epsilon=0.75)", "--analyst")
+    assert quaestor(*charge, "ada").status == 0
+    refused = quaestor(*charge, "bob")
+    assert refused.status == 3
+    assert "epsilon of group team's quota: requested 0.75, remaining 0.25" in refused.err
+    assert quaestor(*charge, "cid").status == 0
+    assert "group team" in quaestor("account", "show", "trial").out
+    (kept,) = quaestor("account", "show", "trial", "--json").json["definition"]["groups"]
+    assert (kept["group"], kept["members"]) == ("team", ["ada", "bob"])
+    for wrong in ("team=1", "team:ada", "team:ada=x"):
+        assert quaestor(*OPEN, "--quota", "*=1", "--group", wrong).status == 2

@@ -170,3 +170,17 @@ def test_the_successor_pays_where_no_account_is_named(tmp_path: Path) -> None:
         curator.open_account("research").close()
         curator.open_account("later")
         assert curator.ask(COUNT, epsilon=0.1).account == "later"
+
+
+def test_groups_in_the_catalog_are_those_of_the_account(tmp_path: Path) -> None:
+    team = '[accounts.research.groups]\nteam = { members = ["ann", "bob"], epsilon = 0.3 }\n'
+    catalog = read_catalog(write_hospital(tmp_path, WITH_QUOTAS + team))
+    (group,) = definition_of(catalog, "research").groups
+    assert (group.group, group.members) == ("team", ("ann", "bob"))
+    assert (group.epsilon, group.delta) == (0.3, 0.0)
+    with Curator.from_file(write_hospital(tmp_path, WITH_QUOTAS + team)) as curator:
+        curator.open_account("research")
+        curator.ask(COUNT, epsilon=0.2, analyst="ann")
+        seen = curator.preview("SELECT AVG(age) FROM visits", epsilon=0.2, analyst="bob")
+        assert not seen.fits
+        assert "epsilon of group team's quota" in {meter.name for meter in seen.meters}

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.expressions import parse_releases
 from quaestor.curator.pricing.priced_question import Budget, plan, price
 from quaestor.errors import InvalidParameter
-from quaestor.ledger import AccountDefinition, Dashboard, Ledger, Open, Planned, Quota
+from quaestor.ledger import (
+    AccountDefinition,
+    Dashboard,
+    GroupQuota,
+    Ledger,
+    Open,
+    Planned,
+    Quota,
+)
 
 if TYPE_CHECKING:
     from quaestor.accounting.membership.facts import Fact
@@ -42,6 +50,10 @@ def definition_of(catalog: Catalog, name: str) -> AccountDefinition:
         beside=planned.beside,
         closes=planned.closes,
         succeeds=planned.succeeds,
+        groups=tuple(
+            GroupQuota(group=group, members=members, epsilon=epsilon, delta=delta)
+            for group, members, epsilon, delta in planned.groups
+        ),
     )
 
 

@@ -20,6 +20,7 @@ from quaestor.ledger.accounts import Ledger
 from quaestor.ledger.backup import backup_ledger, restore_ledger
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.definition import AccountDefinition, Quota, Share, planned_epsilon
+from quaestor.ledger.group_quotas import GroupQuota
 from quaestor.ledger.jobs import Pending
 from quaestor.ledger.journal.entries import Entry
 from quaestor.ledger.journal.verification import Verification
@@ -42,6 +43,7 @@ __all__ = [
     "Charge",
     "Dashboard",
     "Entry",
+    "GroupQuota",
     "HolderStanding",
     "Ledger",
     "MeterStanding",

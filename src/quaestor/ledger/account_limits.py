@@ -14,7 +14,7 @@ from quaestor.ledger.price import MANY, Price
 from quaestor.ledger.theory import fitting_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from quaestor.accounting.releases import Release
     from quaestor.ledger.definition import AccountDefinition
@@ -43,7 +43,12 @@ class AccountLimits:
 
     def holders(self, analyst: str) -> tuple[str, ...]:
         """Whose totals a charge of this analyst adds to."""
-        return (EVERYBODY, analyst) if self.definition.shares else (EVERYBODY,)
+        return (EVERYBODY, *self.seen_by(analyst)) if self.definition.shares else (EVERYBODY,)
+
+    def seen_by(self, analyst: str) -> tuple[str, ...]:
+        """The same as ``shown_to``, and the groups that the analyst is in."""
+        groups = (each.holder for each in self.definition.groups_of(analyst))
+        return (self.shown_to(analyst), *groups)
 
     def shown_to(self, analyst: str) -> str:
         """Whose totals this analyst may see: where there are quotas, the analyst's own only.
@@ -51,6 +56,10 @@ class AccountLimits:
         Without a name it is the owner who looks, at the totals of all.
         """
         return analyst if self.definition.shares and analyst else EVERYBODY
+
+    def quota_named(self, analyst: str) -> str | None:
+        """Whose quota it is that is shown to this analyst; None if it is the account's total."""
+        return analyst if self.shown_to(analyst) != EVERYBODY else None
 
     def limit(self, holder: str) -> Limit:
         """The limit on somebody's totals.
@@ -61,6 +70,10 @@ class AccountLimits:
         if holder == EVERYBODY:
             return self._own
         known = self._quotas.get(holder)
+        for group in self.definition.groups:
+            if known is None and group.holder == holder and group.filter is not None:
+                known = FilterLimit(self.definition, group.filter, analyst=group.title)
+                self._quotas[holder] = known
         if known is None:
             quota = self.definition.quota(holder)
             if quota is None or quota.filter is None:
@@ -95,8 +108,8 @@ class AccountLimits:
         return self._after(balances, request, self.holders(request.analyst))
 
     def after_in_quota(self, balances: Balances, request: Request) -> Balances | None:
-        """The same by what the analyst may see: where there are quotas, the own quota alone."""
-        return self._after(balances, request, (self.shown_to(request.analyst),))
+        """The same by what the analyst may see: the own quota, and those of the own groups."""
+        return self._after(balances, request, self.seen_by(request.analyst))
 
     def _after(
         self, balances: Balances, request: Request, holders: tuple[str, ...]
@@ -146,27 +159,37 @@ class AccountLimits:
 
     def balances(self, balances: Balances, dataset: str, analyst: str) -> tuple[Balance, ...]:
         """How the meters that an analyst may see stand on a dataset; without a name, the total."""
-        holder = self.shown_to(analyst)
+        holders = self.seen_by(analyst)
+        return tuple(b for each in holders for b in self.balances_of(balances, dataset, each))
+
+    def balances_of(self, balances: Balances, dataset: str, holder: str) -> tuple[Balance, ...]:
+        """How somebody's meters stand on a dataset."""
         return self.limit(holder).balances(self._spent(balances, holder), dataset)
 
     def price(self, balances: Balances, request: Request) -> Price:
         """What the meters that the analyst may see say about the request, and what would fit."""
         holder = self.shown_to(request.analyst)
-        limit, spent = self.limit(holder), self._spent(balances, holder)
-        readings = limit.readings(spent, request)
-        fits = limit.after(spent, request) is not None
+        seen = [(self.limit(h), self._spent(balances, h)) for h in self.seen_by(request.analyst)]
+        read = [limit.readings(spent, request) for limit, spent in seen]
+        full = next(
+            (k for k, each in enumerate(seen) if each[0].after(each[1], request) is None), None
+        )
+        unit = _unit(request, self.definition.policy)
+        short = None if full is None else seen[full][0].short(read[full]) or read[full][0]
         return Price(
             account=self.definition.name,
             releases=request.releases,
-            fits=fits,
-            readings=readings,
-            left=min(MANY, limit.times(spent, _unit(request, self.definition.policy))),
-            short=None if fits else limit.short(readings) or readings[0],
-            would_fit=None if fits else self._fitting(limit, spent, request),
+            fits=full is None,
+            readings=tuple(reading for each in read for reading in each),
+            left=min(MANY, *(limit.times(spent, unit) for limit, spent in seen)),
+            short=short,
+            would_fit=None if full is None else self._fitting(seen, request),
             quota_of=None if holder == EVERYBODY else holder,
         )
 
-    def _fitting(self, limit: Limit, spent: Mapping[str, Totals], request: Request) -> str | None:
+    def _fitting(
+        self, seen: Sequence[tuple[Limit, Mapping[str, Totals]]], request: Request
+    ) -> str | None:
         """The most revealing version of what is asked that fits, where it is all of one kind."""
         kinds = counts_of(request.releases)
         if not self.definition.policy.chosen_freely or len(kinds) != 1:
@@ -174,7 +197,8 @@ class AccountLimits:
         ((release, count),) = kinds.items()
 
         def fits(other: Release) -> bool:
-            return limit.after(spent, _with(request, other * count)) is not None
+            asked = _with(request, other * count)
+            return all(limit.after(spent, asked) is not None for limit, spent in seen)
 
         found = fitting_version(release, fits)
         return None if found is None else str(found * count)

@@ -148,9 +148,18 @@ class AccountView(ABC):
         )
 
     def standing_on(self, dataset: str, *, analyst: str = "") -> HolderStanding:
-        """What is left on one dataset: of the account or, for an analyst with a quota, of that."""
+        """What is left on one dataset: of the account or, for an analyst with a quota, of that.
+
+        Where a group of the analyst's has less left, it is that of the group.
+        """
         known, totals = self._known_dataset(dataset), self._cashier.balances(analyst)
-        return holder_standing(self._cashier.limits, totals, dataset=known, analyst=analyst)
+        limits = self._cashier.limits
+        own = holder_standing(limits, totals, dataset=known, analyst=analyst)
+        groups = (
+            holder_standing(limits, totals, dataset=known, group=each.holder)
+            for each in self.definition.groups_of(analyst)
+        )
+        return max((own, *groups), key=lambda standing: standing.used)
 
     def least_left(self) -> HolderStanding:
         """What is left of the account's total on the dataset where that is the least."""

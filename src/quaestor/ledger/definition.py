@@ -13,6 +13,7 @@ from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.releases.base import LARGEST_EPSILON, check_real
 from quaestor.errors import InvalidParameter, QuaestorError
 from quaestor.ledger import stored_text as texts
+from quaestor.ledger.group_quotas import GroupQuota, checked_groups
 from quaestor.ledger.policies.base import Policy, policy_from_dict
 from quaestor.ledger.policies.open import Open, check_filter
 from quaestor.ledger.price import Request, checked_releases
@@ -92,6 +93,7 @@ class AccountDefinition:
             the sum of both.
         closes: when it closes by itself, in UTC: from then on nothing can be charged. A date is
             its first moment.
+        groups: quotas of groups of analysts, beside each member's own.
         succeeds: the name of a closed account that this one follows on the same datasets; people
             in them lose the sum of both, which the account's promise says.
     """
@@ -107,6 +109,7 @@ class AccountDefinition:
     beside: bool = False
     closes: str | None = None
     succeeds: str | None = None
+    groups: tuple[GroupQuota, ...] = ()
 
     def __post_init__(self) -> None:
         """Check everything, and choose the filters that are not given."""
@@ -125,6 +128,16 @@ class AccountDefinition:
         if self.succeeds is not None and texts.name("succeeds", self.succeeds) == self.name:
             raise InvalidParameter("succeeds", self.succeeds, "another account than itself")
         _choose_filters(self)
+        groups = checked_groups(self.groups, expected=self.policy.expected_releases())
+        object.__setattr__(self, "groups", groups)
+        for each in groups:
+            if strangers := [member for member in each.members if self.quota(member) is None]:
+                valid = "of analysts who have a quota each; one for * is enough"
+                raise InvalidParameter("groups", strangers[0], valid)
+
+    def groups_of(self, analyst: str) -> tuple[GroupQuota, ...]:
+        """The quotas of the groups that this analyst is in."""
+        return tuple(each for each in self.groups if analyst in each.members)
 
     def quota(self, analyst: str) -> Quota | None:
         """The quota that this analyst has, if any."""
@@ -171,7 +184,11 @@ class AccountDefinition:
 
     def to_dict(self) -> dict[str, Any]:
         """The definition as plain JSON values; what came later is there only where it is used."""
-        later = {"closes": self.closes, "succeeds": self.succeeds}
+        later = {
+            "closes": self.closes,
+            "succeeds": self.succeeds,
+            "groups": [group.to_dict() for group in self.groups],
+        }
         return {
             "name": self.name,
             "epsilon": self.epsilon,
@@ -198,6 +215,7 @@ class AccountDefinition:
         if given["membership"] is not None:
             given["membership"] = fact_from_dict(given["membership"])
         given["shares"] = tuple(map(_quota_from_dict, given["shares"]))
+        given["groups"] = tuple(map(GroupQuota.from_dict, given.get("groups", ())))
         return cls(**given)
 
     @classmethod

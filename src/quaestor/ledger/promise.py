@@ -40,6 +40,7 @@ _QUOTAS = (
     "Quotas limit how much of this budget each analyst may use. They do not guarantee what an "
     "analyst can learn: only the total is guaranteed."
 )
+_GROUPS = "Quotas of groups limit in the same way what their members may use together."
 _INSIDE = (
     "Nothing is promised about what a record says inside a dataset that the person is in "
     "throughout; neighbours replace_record covers that."
@@ -62,6 +63,7 @@ def promise_of(
             *definition.policy.words(),
             *_imports(imported),
             *((_QUOTAS,) if definition.shares else ()),
+            *((_GROUPS,) if definition.groups else ()),
             *_terms(definition),
             *_line(together),
         )

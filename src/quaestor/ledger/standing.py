@@ -147,12 +147,15 @@ def shown_datasets(definition: AccountDefinition, facts: ChargeFacts) -> tuple[s
 
 
 def holder_standing(
-    limits: AccountLimits, totals: Balances, *, dataset: str, analyst: str = ""
+    limits: AccountLimits, totals: Balances, *, dataset: str, analyst: str = "", group: str = ""
 ) -> HolderStanding:
-    """The account's own standing or, for an analyst who has a quota, that of the quota alone."""
-    holder = limits.shown_to(analyst)
+    """The account's own standing or, for an analyst who has a quota, that of the quota alone.
+
+    With ``group``, the holder of a group's totals, it is that of the group.
+    """
+    holder = group or limits.shown_to(analyst)
     chosen = limits.limit(holder).filter
-    balances = limits.balances(totals, dataset, analyst)
+    balances = limits.balances_of(totals, dataset, holder)
     must = len(balances) if chosen is None else len(chosen.every)
     rules = ("slots", "slots") if chosen is None else ("must hold", "one of these")
     meters = tuple(
@@ -163,7 +166,7 @@ def holder_standing(
     return HolderStanding(
         account=limits.definition.name,
         dataset=dataset,
-        analyst=analyst if limits.definition.shares and analyst else None,
+        analyst=f"group{group}" if group else limits.quota_named(analyst),
         used=used,
         meter=meter,
         meters=meters,
@@ -207,6 +210,9 @@ def holder_standings(
                 # what fits depends on who asks, where there are quotas
                 asked = () if quotas and not analyst else kinds
                 yield replace(found, fits=tuple(_fits(limits, totals, asked, dataset, analyst)))
+        for group in definition.groups:
+            of_members = totals_of(group.members[0])
+            yield holder_standing(limits, of_members, dataset=dataset, group=group.holder)
 
 
 def _kinds(limits: AccountLimits, facts: ChargeFacts) -> tuple[Release, ...]:

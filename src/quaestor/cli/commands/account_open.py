@@ -57,6 +57,14 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
             help="How much of the budget one analyst may use; * is each of the others.",
         ),
     ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            metavar="GROUP:MEMBER,MEMBER=EPSILON,DELTA",
+            help="How much some analysts may use together, beside their quotas.",
+        ),
+    ] = None,
     plan_file: Annotated[
         Path | None,
         typer.Option("--plan-file", help="A TOML file: datasets, releases, facts."),
@@ -109,6 +117,7 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         beside=beside,
         closes=closes,
         succeeds=succeeds,
+        groups=tuple(group or ()),
     )
     definition = account_definition(asked)
     with opened(ledger, create=True) as book:

@@ -14,6 +14,7 @@ from quaestor.accounting.releases.base import LARGEST_EPSILON
 from quaestor.curator.catalog.model import AccountPlan, DashboardQuery
 from quaestor.curator.catalog.sections import nearest, shown
 from quaestor.errors import ContradictoryFacts, InvalidParameter
+from quaestor.ledger.group_quotas import GroupQuota
 from quaestor.ledger.stored_text import utc
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def read_accounts(document: Section, datasets: tuple[str, ...]) -> tuple[Account
 
 
 def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan:
-    section.only(*_KEYS, "beside", "closes", "succeeds", "shares")
+    section.only(*_KEYS, "beside", "closes", "succeeds", "groups", "shares")
     policy = section.choice("policy", POLICIES, remedy=f"policies are {', '.join(POLICIES)}")
     policy = policy or "open"
     for other, key in _OF_POLICY.items():
@@ -61,6 +62,7 @@ def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan
             raise section.wrong(key, problem, f'write  policy = "{other}"  or take {key} away')
     epsilon, delta = _epsilon(section), _delta(section)
     datasets = _datasets(section, known)
+    shares = _quotas(section, epsilon=epsilon, delta=delta)
     return AccountPlan(
         name=name,
         epsilon=epsilon,
@@ -68,7 +70,8 @@ def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan
         datasets=datasets,
         policy=policy,
         expected=_releases(section, "expected"),
-        shares=_quotas(section, epsilon=epsilon, delta=delta),
+        shares=shares,
+        groups=_groups(section, tuple(analyst for analyst, *_ in shares)),
         plan=_plan(section, datasets) if policy == "planned" else (),
         queries=_queries(section) if policy == "dashboard" else (),
         beside=section.truth("beside", remedy="write  beside = true  if losses may add up"),
@@ -205,6 +208,36 @@ def _quotas(
             problem = "a quota cannot be more than the whole account"
             raise quota.wrong(None, problem, f"stay within epsilon {epsilon!r} and delta {delta!r}")
         read.append((analyst, *own))
+    return tuple(read)
+
+
+def _groups(
+    section: Section, analysts: tuple[str, ...]
+) -> tuple[tuple[str, tuple[str, ...], float, float], ...]:
+    """Quotas of groups, whose members have quotas of their own."""
+    remedy = (
+        'write  team = { members = ["ada", "bob"], epsilon = 0.5, delta = 5e-7 }  under  '
+        "[accounts.NAME.groups]"
+    )
+    groups = section.section("groups", title=f"{section.title}, groups", remedy=remedy)
+    read = []
+    for name, group in groups.sections(kind=f"{section.title}, group", remedy=remedy):
+        group.only("members", "epsilon", "delta")
+        members = group.texts("members", remedy=remedy)
+        for member in members:
+            if member not in analysts and "*" not in analysts:
+                problem = f"{shown(member)} has no quota, and members have one each"
+                raise group.wrong("members", problem, "write one, or one for  *,  under quotas")
+        try:
+            made = GroupQuota(
+                group=name,
+                members=members,
+                epsilon=_epsilon(group),
+                delta=_delta(group, default=0.0),
+            )
+        except InvalidParameter as problem:
+            raise group.wrong(None, str(problem), remedy) from None
+        read.append((made.group, made.members, made.epsilon, made.delta))
     return tuple(read)
 
 

@@ -124,7 +124,7 @@ class AccountPlan:
     each is an analyst, an epsilon and a delta; the analyst ``*`` is everybody who is not named.
     ``beside`` says that another account pays for the same people, and that their losses add up.
     ``closes`` is when it closes by itself, in UTC; ``succeeds`` names the closed account that it
-    follows on.
+    follows on. ``groups`` are quotas of groups: a name, its members, an epsilon and a delta.
     """
 
     name: str
@@ -139,6 +139,7 @@ class AccountPlan:
     beside: bool = False
     closes: str | None = None
     succeeds: str | None = None
+    groups: tuple[tuple[str, tuple[str, ...], float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,7 +161,7 @@ def _problem(limits: AccountLimits, chain: Chain, priced: Balances) -> str | Non
     earlier = chain.opened != opened_by(PRICING)
     holder = limits.beyond(priced)
     if holder is not None and not earlier:
-        whose = "it allows" if holder == EVERYBODY else f"the quota of {holder!r} allows"
+        whose = "it allows" if holder == EVERYBODY else f"the quota of {holder.strip()!r} allows"
         place = f"account {limits.definition.name!r}"
         raise LedgerCorrupted(place, f"more was charged than {whose}")
     broken = plan_problem(limits.definition) if earlier else None

@@ -95,9 +95,10 @@ FROM ledger_events WHERE account = :account AND seq > :after ORDER BY seq LIMIT 
 
 BALANCES = "SELECT dataset, analyst, totals FROM ledger_balances WHERE account = :account"
 
+# Everybody's, those of one analyst, and those of groups, which have a blank before their names.
 BALANCES_OF = """
 SELECT dataset, analyst, totals FROM ledger_balances
-WHERE account = :account AND analyst IN ('*', :analyst)
+WHERE account = :account AND (analyst IN ('*', :analyst) OR substr(analyst, 1, 1) = ' ')
 """
 
 SET_BALANCE = """
