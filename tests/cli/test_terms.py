@@ -1,4 +1,4 @@
-"""Terms of accounts on the command line: closing dates, successors, groups."""
+"""Terms of accounts on the command line: closing dates, successors, groups, approval."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from quaestor.curator.accounts import open_from_catalog
+from quaestor.curator.catalog.catalog_file import read_catalog
+from tests.curator.hospital import write_hospital
 from tests.ledger.clocks import Clock
 
 if TYPE_CHECKING:
@@ -75,3 +78,46 @@ def test_a_group_uses_what_it_has_together(quaestor: Run) -> None:
     assert (kept["group"], kept["members"]) == ("team", ["ada", "bob"])
     for wrong in ("team=1", "team:ada", "team:ada=x"):
         assert quaestor(*OPEN, "--quota", "*=1", "--group", wrong).status == 2
+
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+STRICT = "\n[accounts.research]\nepsilon = 2.0\ndelta = 0\napproval = 0.25\n"
+
+
+def test_a_question_is_submitted_approved_and_asked(quaestor: Run, tmp_path: Path) -> None:
+    path = write_hospital(tmp_path, STRICT)
+    open_from_catalog(read_catalog(path), "research")
+    asked = (COUNT, "--epsilon", "0.5", "--analyst", "ada")
+    assert quaestor("query", COUNT, "--epsilon", "0.25", "--analyst", "ada").status == 0
+    refused = quaestor("query", *asked)
+    assert refused.status == 1
+    assert "quaestor account submit" in refused.err
+    submitted = quaestor("account", "submit", *asked, "--purpose", "annual", "--json").json
+    made = submitted["approval"]
+    assert submitted == {"account": "research", "approval": made, "status": "submitted"}
+    own = quaestor("account", "approve", "research", made, "--by", "ada")
+    assert "somebody else must decide" in own.err
+    assert quaestor("account", "approve", "research", made, "--by", "bob").status == 0
+    other = quaestor("query", COUNT, "--epsilon", "0.75", "--analyst", "ada", "--approval", made)
+    assert "another request" in other.err
+    assert quaestor("query", *asked, "--approval", made).status == 0
+    listed = quaestor("account", "approvals", "research", "--json").json["approvals"]
+    assert [(each["id"], each["status"], each["decided_by"]) for each in listed] == [
+        (made, "used", "bob")
+    ]
+    assert "annual" in quaestor("account", "approvals", "research").out
+    second = quaestor("account", "submit", *asked, "--json").json["approval"]
+    assert quaestor("account", "decline", "research", second, "--by", "bob").status == 0
+    again = quaestor("account", "decline", "research", second, "--by", "bob", "--json")
+    assert again.error["code"] == "approval_needed"
+    assert quaestor("ledger", "verify").status == 0
+
+
+def test_an_account_opened_by_options_demands_approval(quaestor: Run) -> None:
+    assert quaestor(*OPEN, "--approval", "--json").json["definition"]["approval"] is True
+    refused = quaestor("account", "charge", "trial", "PureDP(epsilon=0.5)")
+    assert "demands approval" in refused.err
+    other = ("account", "open", "other", *OPEN[3:-1], "staff")
+    opened = quaestor(*other, "--approval-above", "0.5", "--json").json
+    assert opened["definition"]["approval"] == 0.5
+    assert "above epsilon 0.5" in opened["words"]

@@ -330,6 +330,9 @@ def test_events_are_of_these_kinds_and_columns() -> None:
         "clock",
         "restored",
         "drawing",
+        "submitted",
+        "approved",
+        "declined",
     )
     assert COLUMNS == IN_EVENTS
 

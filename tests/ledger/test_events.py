@@ -78,7 +78,9 @@ def test_every_event_of_before_is_written_as_it_was(path: Path) -> None:
 def test_every_kind_of_event_that_is_written_today_is_read_back(
     ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = ledger.open_account(definition())
+    account = ledger.open_account(definition(approval=50.0))
+    for decide in (account.approve, account.decline):
+        decide(account.submit(SMALL, analyst="ann", query="f00"), by="bob", reason="why")
     with account.reserve(SMALL, analyst="Ünal", purpose='a "quoted" \\ purpose', key="k") as charge:
         charge.drawing()
         charge.release("42")

@@ -50,6 +50,7 @@ def definition_of(catalog: Catalog, name: str) -> AccountDefinition:
         beside=planned.beside,
         closes=planned.closes,
         succeeds=planned.succeeds,
+        approval=planned.approval,
         groups=tuple(
             GroupQuota(group=group, members=members, epsilon=epsilon, delta=delta)
             for group, members, epsilon, delta in planned.groups

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str], None]
 
-__all__ = ["Inquiry", "answered", "given_before", "priced"]
+__all__ = ["Inquiry", "answered", "given_before", "priced", "submitted"]
 
 _LONGEST_PURPOSE = 500
 
@@ -55,6 +55,7 @@ class Inquiry:
     purpose: str = ""
     rows: int | None = None
     groups: int | None = None
+    approval: str = ""
 
 
 def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, Priced]:
@@ -81,7 +82,7 @@ def answered(
         return stored
     progress("planning")
     engine = engines.prepared(asked.offer.measurement)
-    charge = _reserved(payer, asked, analyst=inquiry.analyst, purpose=inquiry.purpose)
+    charge = _reserved(payer, asked, inquiry)
     if isinstance(charge, Answer):
         return charge
     try:
@@ -123,20 +124,36 @@ def _again(stored: StoredAnswer) -> Answer:
     return replace(Answer.from_json(stored.text), repeated=True)
 
 
-def _reserved(account: Account, asked: Priced, *, analyst: str, purpose: str) -> Charge | Answer:
+def submitted(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, str]:
+    """Ask for approval of a question; the account, and the id to ask it with. It costs nothing."""
+    payer, asked = priced(inquiry, catalog=catalog, accounts=accounts)
+    return payer, payer.submit(
+        asked.releases,
+        dataset=asked.offer.measurement.dataset,
+        analyst=inquiry.analyst,
+        purpose=inquiry.purpose or _purpose(asked),
+        query_text=asked.identity,
+    )
+
+
+def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Answer:
     """A durable charge; or the answer, if somebody else who asked the same has brought it.
 
     Raises:
         BudgetExceeded: it does not fit; nothing was charged, and the error says what would fit.
         EngineFailed: somebody else who asked it at the same time has failed.
     """
+    analyst, approval = inquiry.analyst, inquiry.approval
+    # what was approved says why it is asked
+    purpose = inquiry.purpose or ("" if approval else _purpose(asked))
     try:
         found = account.claim(
             asked.releases,
             dataset=asked.offer.measurement.dataset,
             analyst=analyst,
-            purpose=purpose or _purpose(asked),
+            purpose=purpose,
             query_text=asked.identity,
+            approval=approval,
         )
     except AccountOverdrawn:
         raise

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from quaestor.curator.accounts import open_from_catalog
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
 from quaestor.curator.engines.engine import EnginePool
-from quaestor.curator.pipeline import Inquiry, answered, given_before, priced
+from quaestor.curator.pipeline import Inquiry, answered, given_before, priced, submitted
 from quaestor.curator.preview import preview
 from quaestor.curator.pricing.priced_question import Budget
 from quaestor.errors import InvalidParameter, UnknownAccount
@@ -157,19 +157,22 @@ class Curator:
         purpose: str = "",
         rows: int | None = None,
         groups: int | None = None,
+        approval: str = "",
     ) -> Answer:
         """The answer to a question, charged to an account; parameters as for :meth:`preview`.
 
         The same question again gives the same answer, word for word, and costs nothing. If
         somebody is asking it just now, here or elsewhere, their answer is waited for; if somebody
         has paid for it and failed before noise was drawn, that charge is used. ``purpose`` is kept
-        with the charge: why it is asked, in one line.
+        with the charge: why it is asked, in one line. ``approval`` is what :meth:`submit` has
+        returned, where the account demands approval.
 
         Raises:
             RefusedQuery: the question is not allowed; nothing was charged.
             BudgetExceeded: the account cannot pay; nothing was charged. Where it has quotas, the
                 error tells of the analyst's own quota, or nothing at all.
             AccountOverdrawn: by today's prices and theorems the account promised too much.
+            ApprovalNeeded: the account demands approval, and there is none for exactly this.
             EngineFailed: it could not be answered; if it was charged, the charge stays.
             AnswerPending: somebody else who asks the same is not done after ten minutes.
         """
@@ -181,6 +184,7 @@ class Curator:
             purpose=purpose,
             rows=rows,
             groups=groups,
+            approval=approval,
         )
         return answered(
             inquiry,
@@ -189,6 +193,37 @@ class Curator:
             engines=self._engines,
             progress=self.progress,
         )
+
+    def submit(  # noqa: PLR0913  # as for a preview
+        self,
+        question: str | Question,
+        *,
+        epsilon: float | None = None,
+        rho: float | None = None,
+        accuracy: Accuracy | None = None,
+        delta: float | None = None,
+        account: str | None = None,
+        analyst: str = "",
+        purpose: str = "",
+        rows: int | None = None,
+        groups: int | None = None,
+    ) -> tuple[str, str]:
+        """Ask for approval of a question; parameters as for :meth:`ask`. It costs nothing.
+
+        Returns the account's name, and the id: once somebody else has approved it, :meth:`ask`
+        with the same parameters and ``approval=`` answers it.
+        """
+        inquiry = Inquiry(
+            question=question,
+            budget=Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta),
+            account=account,
+            analyst=analyst,
+            purpose=purpose,
+            rows=rows,
+            groups=groups,
+        )
+        payer, made = submitted(inquiry, catalog=self.catalog, accounts=self._accounts)
+        return payer.name, made
 
 
 def _silent(_doing: str) -> None:

@@ -11,6 +11,7 @@ __all__ = [
     "AccountExists",
     "AccountOverdrawn",
     "AnswerPending",
+    "ApprovalNeeded",
     "BudgetExceeded",
     "ChargeSettled",
     "ClockWentBack",
@@ -265,6 +266,24 @@ class AnswerPending(QuaestorError):
     def fields(self) -> dict[str, Any]:
         """The account."""
         return {"account": self.account}
+
+
+class ApprovalNeeded(QuaestorError):
+    """The account demands approval, and there is none for exactly this; nothing was charged."""
+
+    code = "approval_needed"
+
+    def __init__(self, account: str, *, problem: str) -> None:
+        super().__init__(
+            f"account {shown(account)} demands approval: {problem}. Nothing was charged; submit it "
+            "(quaestor account submit), have somebody else approve it (quaestor account approve), "
+            "and ask exactly that, once, with --approval"
+        )
+        self.account, self.problem = account, problem
+
+    def fields(self) -> dict[str, Any]:
+        """The account, and what stands in the way."""
+        return {"account": self.account, "problem": self.problem}
 
 
 class ClockWentBack(QuaestorError):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from quaestor.ledger.account import Account, StoredAnswer
 from quaestor.ledger.accounts import Ledger
+from quaestor.ledger.approvals import Submission
 from quaestor.ledger.backup import backup_ledger, restore_ledger
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.definition import AccountDefinition, Quota, Share, planned_epsilon
@@ -57,6 +58,7 @@ __all__ = [
     "Share",
     "Standing",
     "StoredAnswer",
+    "Submission",
     "Together",
     "Verification",
     "backup_ledger",

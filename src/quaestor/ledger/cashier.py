@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from quaestor.errors import AccountClosed, AccountOverdrawn, BudgetExceeded, ChargeSettled
+from quaestor.errors import (
+    AccountClosed,
+    AccountOverdrawn,
+    ApprovalNeeded,
+    BudgetExceeded,
+    ChargeSettled,
+)
 from quaestor.ledger import jobs
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.amounts import subtracted, totals_to_text
+from quaestor.ledger.approvals import check_approval
 from quaestor.ledger.jobs import hold
 from quaestor.ledger.journal.appender import (
     Journal,
@@ -98,7 +105,7 @@ class Cashier:
             return found
         try:
             made: _Found | JobState = self._charge("reserved", [request], job)
-        except (AccountClosed, BudgetExceeded):
+        except (AccountClosed, ApprovalNeeded, BudgetExceeded):
             if (found := self._earlier(job)) is not None:  # it was charged meanwhile
                 return found
             raise
@@ -123,6 +130,9 @@ class Cashier:
             if job is not None and (found := job.take(journal)) is not None:
                 return found
             journal.refuse_if_closed(closes=self.limits.definition.closes)
+            if kind == "reserved":
+                for request in requests:
+                    check_approval(journal.session, self.limits.definition, request)
             known = self._totals(journal, requests)
             try:
                 balances = expected if known is seen else self._after(known.balances, requests)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from quaestor.accounting.compose import compose
 from quaestor.accounting.membership import NEIGHBOURS
 from quaestor.accounting.membership.facts import All, Fact, fact_from_dict
 from quaestor.accounting.membership.rules import resolve
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from quaestor.accounting.filters.base import Filter
+    from quaestor.accounting.releases import Release
 
 __all__ = [
     "ANYBODY",
@@ -93,6 +95,8 @@ class AccountDefinition:
             the sum of both.
         closes: when it closes by itself, in UTC: from then on nothing can be charged. A date is
             its first moment.
+        approval: whether charges need somebody else's approval: True, or the epsilon above which
+            a charge does.
         groups: quotas of groups of analysts, beside each member's own.
         succeeds: the name of a closed account that this one follows on the same datasets; people
             in them lose the sum of both, which the account's promise says.
@@ -110,6 +114,7 @@ class AccountDefinition:
     closes: str | None = None
     succeeds: str | None = None
     groups: tuple[GroupQuota, ...] = ()
+    approval: bool | float | None = None
 
     def __post_init__(self) -> None:
         """Check everything, and choose the filters that are not given."""
@@ -127,6 +132,7 @@ class AccountDefinition:
             object.__setattr__(self, "closes", texts.utc("closes", self.closes))
         if self.succeeds is not None and texts.name("succeeds", self.succeeds) == self.name:
             raise InvalidParameter("succeeds", self.succeeds, "another account than itself")
+        object.__setattr__(self, "approval", _checked_approval(self.approval))
         _choose_filters(self)
         groups = checked_groups(self.groups, expected=self.policy.expected_releases())
         object.__setattr__(self, "groups", groups)
@@ -134,6 +140,15 @@ class AccountDefinition:
             if strangers := [member for member in each.members if self.quota(member) is None]:
                 valid = "of analysts who have a quota each; one for * is enough"
                 raise InvalidParameter("groups", strangers[0], valid)
+
+    def needs_approval(self, releases: tuple[Release, ...]) -> bool:
+        """Whether a charge for these needs somebody else's approval.
+
+        Releases that have no epsilon of their own are measured at the account's delta.
+        """
+        if self.approval is None or self.approval is True:
+            return self.approval is True
+        return _epsilon_of(releases, self.delta) > self.approval
 
     def groups_of(self, analyst: str) -> tuple[GroupQuota, ...]:
         """The quotas of the groups that this analyst is in."""
@@ -188,6 +203,7 @@ class AccountDefinition:
             "closes": self.closes,
             "succeeds": self.succeeds,
             "groups": [group.to_dict() for group in self.groups],
+            "approval": self.approval,
         }
         return {
             "name": self.name,
@@ -244,6 +260,20 @@ def _check_target(target: AccountDefinition | Quota) -> None:
     epsilon = check_real("epsilon", target.epsilon, low=0.0, high=LARGEST_EPSILON)
     object.__setattr__(target, "epsilon", epsilon)
     object.__setattr__(target, "delta", check_real("delta", target.delta, low=0.0, high=1.0))
+
+
+def _checked_approval(approval: object) -> bool | float | None:
+    if approval is None or isinstance(approval, bool):
+        return approval or None
+    epsilon = check_real("approval", approval, low=0.0, high=LARGEST_EPSILON)
+    if not epsilon:
+        raise InvalidParameter("approval", approval, "True, or an epsilon above 0")
+    return epsilon
+
+
+@lru_cache(maxsize=1024)
+def _epsilon_of(releases: tuple[Release, ...], delta: float) -> float:
+    return compose(*releases).epsilon(delta=delta)
 
 
 def _checked_datasets(datasets: object) -> tuple[str, ...]:

@@ -44,6 +44,8 @@ class Request:
     it began."""
     statement: str = ""
     """For an imported history: the importer's statement that it was."""
+    approval: str = ""
+    """The id of the submission that was approved, if it was."""
 
 
 def checked_releases(field: str, value: object) -> tuple[Release, ...]:

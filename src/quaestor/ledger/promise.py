@@ -96,7 +96,10 @@ def _about(definition: AccountDefinition) -> Iterator[str]:
 
 
 def _terms(definition: AccountDefinition) -> Iterator[str]:
-    """How long the account takes charges."""
+    """How long the account takes charges, and which."""
+    if definition.approval is not None:
+        above = "" if definition.approval is True else f" above epsilon {definition.approval!r}"
+        yield f"Charges{above} are made only after somebody else has approved them."
     if definition.closes is not None:
         yield f"From {texts.short_time(definition.closes)} on it takes no further charges."
 

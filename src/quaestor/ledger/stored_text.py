@@ -34,6 +34,7 @@ __all__ = [
     "query_digest",
     "releases_from_text",
     "releases_to_text",
+    "short_digest",
     "short_time",
     "utc",
 ]
@@ -41,6 +42,7 @@ __all__ = [
 _LONGEST_NAME = 200
 _LONGEST_LINE = 2000
 _DIGITS = 64
+_SHORT = 16
 
 
 def name(field: str, value: object) -> str:
@@ -81,6 +83,11 @@ def canonical(value: Any) -> str:
 def digest(text: str) -> str:
     """The SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def short_digest(digest_: str) -> str:
+    """The first digits of a digest, by which something submitted is known."""
+    return digest_[:_SHORT]
 
 
 def is_digest(text: str) -> bool:

@@ -38,6 +38,7 @@ class AccountOptions:
     closes: str | None = None
     succeeds: str | None = None
     groups: tuple[str, ...] = ()
+    approval: bool | float | None = None
 
     @property
     def kind(self) -> PolicyKind:
@@ -71,6 +72,7 @@ def account_definition(asked: AccountOptions) -> AccountDefinition:
         closes=asked.closes,
         succeeds=asked.succeeds,
         groups=tuple(map(_group, asked.groups)),
+        approval=asked.approval,
     )
 
 

@@ -83,6 +83,13 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         str | None,
         typer.Option("--succeeds", metavar="ACCOUNT", help="The closed account it follows on."),
     ] = None,
+    approval: Annotated[  # noqa: FBT002
+        bool, typer.Option("--approval", help="Somebody else must approve every charge.")
+    ] = False,
+    approval_above: Annotated[
+        float | None,
+        typer.Option("--approval-above", metavar="EPSILON", help="Only charges above this."),
+    ] = None,
     catalog: CatalogFile = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
@@ -118,6 +125,7 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         closes=closes,
         succeeds=succeeds,
         groups=tuple(group or ()),
+        approval=approval or approval_above,
     )
     definition = account_definition(asked)
     with opened(ledger, create=True) as book:

@@ -53,7 +53,7 @@ def read_accounts(document: Section, datasets: tuple[str, ...]) -> tuple[Account
 
 
 def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan:
-    section.only(*_KEYS, "beside", "closes", "succeeds", "groups", "shares")
+    section.only(*_KEYS, "beside", "closes", "succeeds", "groups", "approval", "shares")
     policy = section.choice("policy", POLICIES, remedy=f"policies are {', '.join(POLICIES)}")
     policy = policy or "open"
     for other, key in _OF_POLICY.items():
@@ -76,8 +76,16 @@ def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan
         queries=_queries(section) if policy == "dashboard" else (),
         beside=section.truth("beside", remedy="write  beside = true  if losses may add up"),
         closes=_closes(section),
+        approval=_approval(section),
         succeeds=section.text("succeeds", remedy='write  succeeds = "the account before"'),
     )
+
+
+def _approval(section: Section) -> bool | float | None:
+    given = section.values.get("approval")
+    if given is None or isinstance(given, bool):
+        return given or None
+    return _epsilon(section, "approval")
 
 
 def _closes(section: Section) -> str | None:

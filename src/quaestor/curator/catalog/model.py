@@ -125,6 +125,7 @@ class AccountPlan:
     ``beside`` says that another account pays for the same people, and that their losses add up.
     ``closes`` is when it closes by itself, in UTC; ``succeeds`` names the closed account that it
     follows on. ``groups`` are quotas of groups: a name, its members, an epsilon and a delta.
+    ``approval`` says that charges need approval: all, or those above an epsilon.
     """
 
     name: str
@@ -140,6 +141,7 @@ class AccountPlan:
     closes: str | None = None
     succeeds: str | None = None
     groups: tuple[tuple[str, tuple[str, ...], float, float], ...] = ()
+    approval: bool | float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

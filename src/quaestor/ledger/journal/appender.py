@@ -166,7 +166,7 @@ class Journal:
             purpose=request.purpose,
             query=request.query,
             releases=texts.releases_to_text(request.releases),
-            detail=request.statement,
+            detail=request.statement or request.approval,
         )
         return entry
 

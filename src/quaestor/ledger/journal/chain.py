@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from quaestor.errors import LedgerCorrupted
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.journal.events import CHARGES, GENESIS, KINDS, SETTLEMENTS
+from quaestor.ledger.journal.kept_terms import KeptTerms
 
 if TYPE_CHECKING:
     from quaestor.ledger.journal.events import Event
@@ -28,7 +27,7 @@ class Chain:
         self.head = GENESIS
         self.heads: set[str] = set()
         self.closed = False
-        self._closes: str | None = None
+        self._terms = KeptTerms()
         self.charged: Counter[tuple[str, str, str, str, bool]] = Counter()
         """How often each (dataset, analyst, query, releases, whether it is a history imported
         without a statement) was charged and not given back."""
@@ -45,6 +44,7 @@ class Chain:
             place = f"event {self.events + 1} of account {self.account!r}"
             raise LedgerCorrupted(place, problem)
         self._follow(event)
+        self._terms.follow(event)
         self.events = event.seq
         self.time, self.head = event.time, event.hash
         self.heads.add(self.head)
@@ -73,9 +73,7 @@ class Chain:
             return "it does not say why"
         if kind in CHARGES and (self.closed or entry != self.entries + 1):
             return "its entry is not the next one, or the account is closed"
-        if kind in CHARGES and self._closes is not None and event.time >= self._closes:
-            return "it charges an account after its closing date"
-        return self._misplaced(kind, entry)
+        return self._terms.problem(event, closed=self.closed) or self._misplaced(kind, entry)
 
     def _misplaced(self, kind: str, entry: int) -> str | None:
         """What is wrong with an event about a charge, as that charge stands."""
@@ -91,7 +89,6 @@ class Chain:
         kind, entry = event.kind, event.entry
         if kind == "opened":
             self.definition, self.opened = event.detail, event.purpose
-            self._closes = _closing_date(event.detail)
         elif kind in CHARGES:
             self.entries = entry
             charged = (event.dataset, event.analyst, event.query, event.releases, event.realised)
@@ -110,11 +107,3 @@ class Chain:
                 self.answers[entry] = (dataset, query, analyst, event.answer)
         elif kind == "closed":
             self.closed = True
-
-
-def _closing_date(definition: str) -> str | None:
-    """The closing date that a definition gives, if it is one and gives one."""
-    with suppress(ValueError, AttributeError):
-        closes: str | None = json.loads(definition).get("closes")
-        return closes
-    return None

@@ -10,6 +10,7 @@ from quaestor.ledger import stored_text as texts
 __all__ = [
     "CHARGES",
     "COLUMNS",
+    "DECISIONS",
     "GENESIS",
     "KINDS",
     "SETTLEMENTS",
@@ -24,7 +25,8 @@ GENESIS = "0" * 64
 
 CHARGES = ("reserved", "imported")
 SETTLEMENTS = ("released", "void")
-KINDS = ("opened", *CHARGES, *SETTLEMENTS, "closed", "clock", "restored", "drawing")
+DECISIONS = ("submitted", "approved", "declined")
+KINDS = ("opened", *CHARGES, *SETTLEMENTS, "closed", "clock", "restored", "drawing", *DECISIONS)
 
 
 class Event(NamedTuple):
@@ -40,8 +42,9 @@ class Event(NamedTuple):
     """Its place in the account's chain, from 1."""
     kind: str
     """``opened``, ``reserved``, ``released``, ``void``, ``imported``, ``closed``, ``clock`` (a time
-    before that of the event before was accepted), ``restored`` (from a backup) or ``drawing``
-    (from here on the charge's noise may have been drawn)."""
+    before that of the event before was accepted), ``restored`` (from a backup), ``drawing`` (from
+    here on the charge's noise may have been drawn), or ``submitted``, ``approved``, ``declined``
+    (what somebody would like to ask, and what somebody else has decided about it)."""
     entry: int = 0
     """The number of the charge that it is about; 0 if it is about none."""
     time: str = ""
@@ -55,7 +58,8 @@ class Event(NamedTuple):
     """What is released, as JSON: descriptions, not numbers."""
     detail: str = ""
     """The account's definition when it opens; of an imported history the importer's statement of
-    what was fixed before it began, if there is one; otherwise the reason for what happened."""
+    what was fixed before it began, if there is one; of a decision, and of a charge that needed
+    one, the first digits of the submission's hash; otherwise the reason for what happened."""
     answer: str = ""
     """The SHA-256 of the stored answer, if one was stored."""
     previous: str = GENESIS

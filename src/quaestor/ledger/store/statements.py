@@ -45,6 +45,7 @@ __all__ = [
     "STATE",
     "STATEMENTS",
     "STRAYS",
+    "SUBMISSIONS",
     "UNDRAWN",
     "VERSION",
 ]
@@ -114,6 +115,18 @@ OPENED = "SELECT purpose FROM ledger_events WHERE account = :account AND seq = 1
 STATEMENTS = """
 SELECT entry, detail FROM ledger_events
 WHERE account = :account AND kind = 'imported' ORDER BY entry
+"""
+
+# What was submitted, with what was decided about it, and the charges that were not given back; of
+# one submission, or of all if :id is empty.
+SUBMISSIONS = """
+SELECT kind, time, analyst, dataset, purpose, query, releases, detail, hash FROM ledger_events e
+WHERE account = :account AND (
+(kind = 'submitted' AND (:id = '' OR substr(hash, 1, 16) = :id))
+OR (kind IN ('approved', 'declined') AND (:id = '' OR detail = :id))
+OR (kind = 'reserved' AND detail <> '' AND (:id = '' OR detail = :id) AND NOT EXISTS (
+SELECT 1 FROM ledger_events v WHERE v.account = e.account AND v.entry = e.entry
+AND v.kind IN ('released', 'void') AND v.kind = 'void'))) ORDER BY seq
 """
 
 # How a charge stands: settled, or marked since its noise may have been drawn.
