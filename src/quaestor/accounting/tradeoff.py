@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.curves.profile import Profile
 
-__all__ = ["Tradeoff", "Vertex"]
+__all__ = ["CurveAnswers", "Tradeoff", "Vertex"]
 
 _ZOOMS = 40
 _TRIALS = 9
@@ -260,3 +260,36 @@ def _peak(left: _Chord, right: _Chord) -> float:
         cross = (right.at(0.0) - left.at(0.0)) / (left.slope - right.slope)
         ends.append(min(max(cross, left.start), right.start))
     return max(min(left.at(x), right.at(x)) for x in ends) * (1 + 1e-12) + 1e-14
+
+
+class CurveAnswers:
+    """Everything that one certified curve answers, for results that have such a curve."""
+
+    @property
+    def _curve(self) -> Profile:
+        raise NotImplementedError
+
+    def epsilon(self, *, delta: float) -> float:
+        """The smallest epsilon known to be true at ``delta``, both ways: a sound upper bound."""
+        return self.epsilon_bounds(delta=delta).upper
+
+    def epsilon_bounds(self, *, delta: float) -> Bounds:
+        """Enclose the smallest epsilon that is true at ``delta``, both ways."""
+        return self._curve.epsilon_bounds(delta=check_real("delta", delta, low=0.0, high=1.0))
+
+    def delta(self, *, epsilon: float) -> float:
+        """The smallest delta known to be true at ``epsilon``, both ways: a sound upper bound."""
+        return self.delta_bounds(epsilon=epsilon).upper
+
+    def delta_bounds(self, *, epsilon: float) -> Bounds:
+        """Enclose the smallest delta that is true at ``epsilon``, both ways."""
+        at = check_real("epsilon", epsilon, low=0.0, high=math.inf)
+        return self._curve.delta_bounds(epsilon=at)
+
+    def tradeoff(self) -> Tradeoff:
+        """The privacy region: what any test between two such worlds can reach."""
+        return Tradeoff(self._curve)
+
+    def advantage(self) -> Bounds:
+        """Enclose the best attack advantage (the total variation distance)."""
+        return self.tradeoff().advantage()

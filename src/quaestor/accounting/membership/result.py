@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from quaestor.accounting.compose import Composition, compose
 from quaestor.accounting.curves.worst_of import Maximum
 from quaestor.accounting.membership.search import search
-from quaestor.accounting.releases.base import check_real
-from quaestor.accounting.tradeoff import Tradeoff
+from quaestor.accounting.tradeoff import CurveAnswers
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from quaestor.accounting.membership.comparison import Difference
     from quaestor.accounting.membership.facts import Fact
     from quaestor.accounting.membership.worst_case import MembershipQuestion, WorstComparisons
-    from quaestor.accounting.numerics.bounds import Bounds
 
 __all__ = ["AcrossComposition", "WorstMemberships"]
 
@@ -36,7 +34,7 @@ class WorstMemberships(NamedTuple):
     differing: tuple[str, ...]
 
 
-class AcrossComposition:
+class AcrossComposition(CurveAnswers):
     """What the releases of many databases tell about one person; every number is certified."""
 
     def __init__(self, question: MembershipQuestion, membership: Fact) -> None:
@@ -92,31 +90,6 @@ class AcrossComposition:
         """How the worst memberships were found, or bounded, in words."""
         sure = "exact" if self.exact else "a sound bound"
         return f"{sure} ({self._worst.method})"
-
-    def epsilon(self, *, delta: float) -> float:
-        """The smallest epsilon known to be true at ``delta``: a sound upper bound."""
-        return self.epsilon_bounds(delta=delta).upper
-
-    def epsilon_bounds(self, *, delta: float) -> Bounds:
-        """Enclose the smallest epsilon that is true at ``delta``."""
-        return self._curve.epsilon_bounds(delta=check_real("delta", delta, low=0.0, high=1.0))
-
-    def delta(self, *, epsilon: float) -> float:
-        """The smallest delta known to be true at ``epsilon``: a sound upper bound."""
-        return self.delta_bounds(epsilon=epsilon).upper
-
-    def delta_bounds(self, *, epsilon: float) -> Bounds:
-        """Enclose the smallest delta that is true at ``epsilon``."""
-        at = check_real("epsilon", epsilon, low=0.0, high=math.inf)
-        return self._curve.delta_bounds(epsilon=at)
-
-    def tradeoff(self) -> Tradeoff:
-        """The privacy region: what any attacker's test between two such worlds can reach."""
-        return Tradeoff(self._curve)
-
-    def advantage(self) -> Bounds:
-        """Enclose the best attack advantage (the total variation distance)."""
-        return self.tradeoff().advantage()
 
     def worst(
         self, *, delta: float | None = None, epsilon: float | None = None

@@ -40,7 +40,12 @@ from quaestor.accounting.loss.laws.law import (
     least_one_minus_cosine,
     representatives,
 )
-from quaestor.accounting.loss.laws.mixture import complex_log_mixture, log_mixture, log_mixture_size
+from quaestor.accounting.loss.laws.mixture import (
+    complex_log_mixture,
+    in_blocks,
+    log_mixture,
+    log_mixture_size,
+)
 from quaestor.accounting.numerics.certified_arithmetic import rough_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT, summed
 from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
@@ -148,14 +153,7 @@ class SampledGaussianLosses(Law):
         return log_mixture(self._exponents(x), self.rates[:, None])
 
     def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
-        values, errors = np.empty(s.shape, np.complex128), np.empty(s.shape)
-        start = 0
-        while start < s.size:  # faster oscillation wants finer rules: treat blocks of t alike
-            reach = max(float(abs(s[start].imag)) * 2, 8.0)
-            stop = max(int(np.searchsorted(np.abs(s.imag), reach, side="right")), start + 1)
-            values[start:stop], errors[start:stop] = self._block(s[start:stop])
-            start = stop
-        return values, errors
+        return in_blocks(self._block, s)
 
     def _block(self, s: Complexes) -> tuple[Complexes, Floats]:
         theta, fastest = float(s[0].real), float(np.max(np.abs(s.imag)))

@@ -25,7 +25,7 @@ import numpy as np
 from quaestor.accounting.loss.engine.exponential_sums import ExponentialSums
 from quaestor.accounting.loss.laws.closed_form import blurred, laplace_delta, sampled
 from quaestor.accounting.loss.laws.law import Law, decay_of_atoms
-from quaestor.accounting.loss.laws.mixture import log_mixture, log_mixture_size
+from quaestor.accounting.loss.laws.mixture import in_blocks, log_mixture, log_mixture_size
 from quaestor.accounting.numerics.certified_arithmetic import certified_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT
 from quaestor.errors import BeyondFloats
@@ -87,14 +87,7 @@ class SampledLaplaceLoss(Law):
         return plain + self._log_ratio(x) if self.removing else plain
 
     def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
-        values, errors = np.empty(s.shape, np.complex128), np.empty(s.shape)
-        start = 0
-        while start < s.size:  # faster oscillation wants finer rules: treat blocks of t alike
-            reach = max(float(abs(s[start].imag)) * 2, 8.0)
-            stop = max(int(np.searchsorted(np.abs(s.imag), reach, side="right")), start + 1)
-            values[start:stop], errors[start:stop] = self._block(s[start:stop])
-            start = stop
-        return values, errors
+        return in_blocks(self._block, s)
 
     def _block(self, s: Complexes) -> tuple[Complexes, Floats]:
         theta, fastest = float(s[0].real), float(np.max(np.abs(s.imag)))
