@@ -121,6 +121,8 @@ class Cashier:
         return found
 
     def _charge(self, kind: str, requests: Sequence[Request], job: Once[Any] | None) -> Any:
+        for request in requests:  # worked out, and remembered, before any lock is had
+            self.limits.definition.needs_approval(request.releases)
         try:
             seen, expected = self._foreseen(requests)
         except _Refused as refused:

@@ -144,7 +144,7 @@ class AccountDefinition:
     def needs_approval(self, releases: tuple[Release, ...]) -> bool:
         """Whether a charge for these needs somebody else's approval.
 
-        Releases that have no epsilon of their own are measured at the account's delta.
+        What they lose is measured at the account's delta.
         """
         if self.approval is None or self.approval is True:
             return self.approval is True
