@@ -150,19 +150,30 @@ def test_nothing_is_submitted_approved_or_asked_after_closing(
     account.verify()
 
 
-def test_many_who_use_one_approval_at_once_have_one_charge(location: str) -> None:
-    with Ledger(location) as ledger:
-        made = approved(strict(ledger))
+@pytest.mark.parametrize("shared", [True, False])
+def test_many_who_use_one_approval_at_once_have_one_charge(
+    location: str, ledger: Ledger, *, shared: bool
+) -> None:
+    made = approved(strict(ledger))
     done: list[str] = []
+    start = threading.Barrier(8)
+
+    def attempt(book: Ledger) -> None:
+        account = book.account("trial")
+        start.wait()
+        try:
+            account.reserve(TENTH, approval=made, **ASKED)
+        except ApprovalNeeded as error:
+            done.append(error.problem)
+        else:
+            done.append("charged")
 
     def work() -> None:
-        with Ledger(location) as own:
-            try:
-                own.account("trial").reserve(TENTH, approval=made, **ASKED)
-            except ApprovalNeeded as error:
-                done.append(error.problem)
-            else:
-                done.append("charged")
+        if shared:  # one process, whose charges may go into one transaction
+            attempt(ledger)
+        else:
+            with Ledger(location) as own:
+                attempt(own)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -171,9 +182,8 @@ def test_many_who_use_one_approval_at_once_have_one_charge(location: str) -> Non
         thread.join()
     assert done.count("charged") == 1
     assert len(done) == 8
-    with Ledger(location) as ledger:
-        assert entries(ledger.account("trial")) == 1
-        ledger.verify()
+    assert entries(ledger.account("trial")) == 1
+    ledger.verify()
 
 
 def test_what_was_given_back_can_be_asked_with_the_same_approval(ledger: Ledger) -> None:
