@@ -332,6 +332,9 @@ def test_events_are_of_these_kinds_and_columns() -> None:
         "drawing",
         "declared",
         "refreshed",
+        "submitted",
+        "approved",
+        "declined",
     )
     assert COLUMNS == IN_EVENTS
 

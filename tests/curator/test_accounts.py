@@ -10,7 +10,13 @@ from quaestor.accounting.releases import Geometric, Laplace
 from quaestor.curator import Curator
 from quaestor.curator.accounts import definition_of, open_from_catalog
 from quaestor.curator.catalog.catalog_file import catalog_from_toml, read_catalog
-from quaestor.errors import AccountExists, InvalidParameter, NotPlanned, UnknownAccount
+from quaestor.errors import (
+    AccountExists,
+    ApprovalNeeded,
+    InvalidParameter,
+    NotPlanned,
+    UnknownAccount,
+)
 from quaestor.ledger import Dashboard, Open, Planned
 from tests.curator.hospital import write_hospital
 
@@ -156,3 +162,50 @@ def test_facts_about_memberships_are_believed_only_of_all_datasets_together() ->
     assert "AtMost" in str(both.membership)
     alone = catalog_from_toml(TWO.replace("DATASETS", '["a"]'))
     assert definition_of(alone, "one").membership is None
+
+
+def test_a_closing_date_in_the_catalog_is_that_of_the_account(tmp_path: Path) -> None:
+    dated = OPEN.replace("delta", "closes = 2031-01-31\ndelta", 1)
+    catalog = read_catalog(write_hospital(tmp_path, dated))
+    assert definition_of(catalog, "research").closes == "2031-01-31T00:00:00.000000Z"
+
+
+def test_the_successor_pays_where_no_account_is_named(tmp_path: Path) -> None:
+    line = OPEN + OPEN.replace("accounts.research", "accounts.later") + 'succeeds = "research"\n'
+    with Curator.from_file(write_hospital(tmp_path, line)) as curator:
+        curator.open_account("research").close()
+        curator.open_account("later")
+        assert curator.ask(COUNT, epsilon=0.1).account == "later"
+
+
+def test_groups_in_the_catalog_are_those_of_the_account(tmp_path: Path) -> None:
+    team = '[accounts.research.groups]\nteam = { members = ["ann", "bob"], epsilon = 0.3 }\n'
+    catalog = read_catalog(write_hospital(tmp_path, WITH_QUOTAS + team))
+    (group,) = definition_of(catalog, "research").groups
+    assert (group.group, group.members) == ("team", ("ann", "bob"))
+    assert (group.epsilon, group.delta) == (0.3, 0.0)
+    with Curator.from_file(write_hospital(tmp_path, WITH_QUOTAS + team)) as curator:
+        curator.open_account("research")
+        curator.ask(COUNT, epsilon=0.2, analyst="ann")
+        seen = curator.preview("SELECT AVG(age) FROM visits", epsilon=0.2, analyst="bob")
+        assert not seen.fits
+        assert "epsilon of group team's quota" in {meter.name for meter in seen.meters}
+
+
+def test_a_question_that_was_approved_is_asked_with_its_own_purpose(tmp_path: Path) -> None:
+    strict = OPEN.replace("delta", "approval = true\ndelta", 1)
+    with Curator.from_file(write_hospital(tmp_path, strict)) as curator:
+        account = curator.open_account("research")
+        assert account.definition.approval is True
+        with pytest.raises(ApprovalNeeded):
+            curator.ask(COUNT, epsilon=0.1, analyst="ann")
+        name, made = curator.submit(COUNT, epsilon=0.1, analyst="ann", purpose="annual")
+        assert name == "research"
+        account.approve(made, by="bob")
+        with pytest.raises(ApprovalNeeded, match="another request"):
+            curator.ask("SELECT AVG(age) FROM visits", epsilon=0.1, analyst="ann", approval=made)
+        answer = curator.ask(COUNT, epsilon=0.1, analyst="ann", approval=made)
+        assert not answer.repeated
+        assert curator.ask(COUNT, epsilon=0.1, analyst="ann").repeated
+        assert [entry.purpose for entry in account.entries()] == ["annual"]
+        account.verify()

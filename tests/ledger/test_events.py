@@ -79,7 +79,9 @@ def test_every_kind_of_event_that_is_written_today_is_read_back(
     ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = DatasetDigests("a" * 64, ("b" * 64,))
-    account = ledger.open_account(definition(), declared={"patients": known})
+    account = ledger.open_account(definition(approval=50.0), declared={"patients": known})
+    for decide in (account.approve, account.decline):
+        decide(account.submit(SMALL, analyst="ann", query="f00"), by="bob", reason="why")
     with account.reserve(SMALL, analyst="Ünal", purpose='a "quoted" \\ purpose', key="k") as charge:
         charge.drawing()
         charge.release("42")

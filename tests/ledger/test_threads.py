@@ -148,7 +148,7 @@ def test_one_that_fails_in_the_midst_of_its_writing_fails_alone(ledger: Ledger) 
         return 7
 
     works = (broken, sound, broken)
-    jobs = [Job("trial", work, alone=False) for work in works]
+    jobs = [Job("trial", work, alone=False, reading=None) for work in works]
     _perform(ledger._store, jobs)
     assert [type(job.problem) for job in jobs] == [AccountClosed, type(None), AccountClosed]
     assert jobs[1].result == 7

@@ -16,6 +16,7 @@ import typer
 import quaestor
 from quaestor.cli.commands import (
     account,
+    account_approval,
     account_history,
     account_open,
     account_report,
@@ -75,6 +76,10 @@ account.account.command("list")(account.list_accounts)
 account.account.command("price")(account.price)
 account.account.command("charge")(account.charge)
 account.account.command("close")(account.close)
+account.account.command("submit")(query.submit)
+account.account.command("approvals")(account_approval.approvals)
+account.account.command("approve")(account_approval.approve)
+account.account.command("decline")(account_approval.decline)
 account.account.command("history")(account_history.history)
 account.account.command("report")(account_report.report)
 

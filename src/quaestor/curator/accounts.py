@@ -9,7 +9,16 @@ from quaestor.accounting.expressions import parse_releases
 from quaestor.curator.catalog.source_digests import declared_of
 from quaestor.curator.pricing.priced_question import Budget, plan, price
 from quaestor.errors import InvalidParameter
-from quaestor.ledger import AccountDefinition, Blocked, Dashboard, Ledger, Open, Planned, Quota
+from quaestor.ledger import (
+    AccountDefinition,
+    Blocked,
+    Dashboard,
+    GroupQuota,
+    Ledger,
+    Open,
+    Planned,
+    Quota,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,6 +54,13 @@ def definition_of(catalog: Catalog, name: str) -> AccountDefinition:
             for analyst, epsilon, delta in planned.shares
         ),
         beside=planned.beside,
+        closes=planned.closes,
+        succeeds=planned.succeeds,
+        approval=planned.approval,
+        groups=tuple(
+            GroupQuota(group=group, members=members, epsilon=epsilon, delta=delta)
+            for group, members, epsilon, delta in planned.groups
+        ),
     )
 
 

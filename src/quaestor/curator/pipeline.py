@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str], None]
 
-__all__ = ["Inquiry", "answered", "given_before", "priced"]
+__all__ = ["Inquiry", "answered", "given_before", "priced", "submitted"]
 
 _LONGEST_PURPOSE = 500
 
@@ -70,6 +70,7 @@ class Inquiry:
     groups: int | None = None
     anew: bool = False
     """Whether it is to be charged and answered again, though there may be an answer."""
+    approval: str = ""
 
 
 def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, Priced]:
@@ -177,6 +178,18 @@ def _again(stored: StoredAnswer, account: Account) -> Answer:
     return replace(answer, notes=(*answer.notes, f"{note}."))
 
 
+def submitted(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, str]:
+    """Ask for approval of a question; the account, and the id to ask it with. It costs nothing."""
+    payer, asked = priced(inquiry, catalog=catalog, accounts=accounts)
+    return payer, payer.submit(
+        asked.releases,
+        dataset=asked.offer.measurement.dataset,
+        analyst=inquiry.analyst,
+        purpose=inquiry.purpose or _purpose(asked),
+        query_text=asked.identity,
+    )
+
+
 def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Answer:
     """A durable charge; or the answer, if somebody else who asked the same has brought it.
 
@@ -186,14 +199,18 @@ def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Ans
     """
     analyst = inquiry.analyst
     charged = account.reserve if inquiry.anew else account.claim
+    analyst, approval = inquiry.analyst, inquiry.approval
+    # what was approved says why it is asked
+    purpose = inquiry.purpose or ("" if approval else _purpose(asked))
     try:
         found = charged(
             asked.releases,
             dataset=asked.offer.measurement.dataset,
             analyst=analyst,
-            purpose=inquiry.purpose or _purpose(asked),
+            purpose=purpose,
             query_text=asked.identity,
             blocks=asked.blocks,
+            approval=approval,
         )
     except AccountOverdrawn:
         raise

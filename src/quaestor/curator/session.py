@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from quaestor.curator.accounts import declared_for, open_from_catalog
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
 from quaestor.curator.engines.engine import EnginePool
-from quaestor.curator.pipeline import Inquiry, answered, given_before, priced
+from quaestor.curator.pipeline import Inquiry, answered, given_before, priced, submitted
 from quaestor.curator.preview import preview
 from quaestor.curator.pricing.priced_question import Budget
 from quaestor.errors import InvalidParameter, UnknownAccount
@@ -161,6 +161,7 @@ class Curator:
         rows: int | None = None,
         groups: int | None = None,
         anew: bool = False,
+        approval: str = "",
     ) -> Answer:
         """The answer to a question, charged to an account; parameters as for :meth:`preview`.
 
@@ -168,7 +169,8 @@ class Curator:
         it is asked ``anew``: that is always charged, and the earlier answer is kept. If
         somebody is asking it just now, here or elsewhere, their answer is waited for; if somebody
         has paid for it and failed before noise was drawn, that charge is used. ``purpose`` is kept
-        with the charge: why it is asked, in one line.
+        with the charge: why it is asked, in one line. ``approval`` is what :meth:`submit` has
+        returned, where the account demands approval.
 
         Raises:
             RefusedQuery: the question is not allowed; nothing was charged.
@@ -176,6 +178,7 @@ class Curator:
             BudgetExceeded: the account cannot pay; nothing was charged. Where it has quotas, the
                 error tells of the analyst's own quota, or nothing at all.
             AccountOverdrawn: by today's prices and theorems the account promised too much.
+            ApprovalNeeded: the account demands approval, and there is none for exactly this.
             EngineFailed: it could not be answered; if it was charged, the charge stays.
             AnswerPending: somebody else who asks the same is not done after ten minutes.
         """
@@ -188,6 +191,7 @@ class Curator:
             rows=rows,
             groups=groups,
             anew=anew,
+            approval=approval,
         )
         return answered(
             inquiry,
@@ -196,6 +200,37 @@ class Curator:
             engines=self._engines,
             progress=self.progress,
         )
+
+    def submit(  # noqa: PLR0913  # as for a preview
+        self,
+        question: str | Question,
+        *,
+        epsilon: float | None = None,
+        rho: float | None = None,
+        accuracy: Accuracy | None = None,
+        delta: float | None = None,
+        account: str | None = None,
+        analyst: str = "",
+        purpose: str = "",
+        rows: int | None = None,
+        groups: int | None = None,
+    ) -> tuple[str, str]:
+        """Ask for approval of a question; parameters as for :meth:`ask`. It costs nothing.
+
+        Returns the account's name, and the id: once somebody else has approved it, :meth:`ask`
+        with the same parameters and ``approval=`` answers it.
+        """
+        inquiry = Inquiry(
+            question=question,
+            budget=Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta),
+            account=account,
+            analyst=analyst,
+            purpose=purpose,
+            rows=rows,
+            groups=groups,
+        )
+        payer, made = submitted(inquiry, catalog=self.catalog, accounts=self._accounts)
+        return payer.name, made
 
 
 def _silent(_doing: str) -> None:
@@ -227,12 +262,16 @@ class OpenAccounts:
     def payer(self, name: str | None, *, dataset: str) -> Account:
         """The account of that name or, without one, the only one on the dataset.
 
-        The only one that the catalog plans, or else the only one that is open.
+        The only one that the catalog plans, or else the only one that is open. An account that
+        has a successor does not count: it is closed.
         """
-        planned = [each.name for each in self.catalog.accounts if dataset in each.datasets]
+        plans = [each for each in self.catalog.accounts if dataset in each.datasets]
+        planned = [each.name for each in plans if each.name not in {p.succeeds for p in plans}]
         if name or len(planned) == 1:
             return self.account(name or planned[0])
         found = [each for each in self.ledger.accounts() if dataset in each.definition.datasets]
+        old = {each.definition.succeeds for each in found}
+        found = [each for each in found if each.name not in old]
         if len(found) == 1:
             return self.ledger.account(found[0].name)
         if found or planned:

@@ -29,6 +29,7 @@
     ├── AccountClosed             the account takes no further charges
     ├── ChargeSettled             a charge that can no longer be changed in this way
     ├── AnswerPending             somebody else is at work on the same question
+    ├── ApprovalNeeded            a charge that nobody has approved, or not exactly as it is
     ├── ClockWentBack             the clock is behind the ledger's last entry
     ├── LedgerUnavailable         the ledger's store cannot be used just now
     ├── LedgerCorrupted           the ledger's store does not hold together
@@ -71,6 +72,7 @@ from quaestor.errors.ledger import (
     AccountExists,
     AccountOverdrawn,
     AnswerPending,
+    ApprovalNeeded,
     BudgetExceeded,
     ChargeSettled,
     ClockWentBack,
@@ -89,6 +91,7 @@ __all__ = [
     "AccountExists",
     "AccountOverdrawn",
     "AnswerPending",
+    "ApprovalNeeded",
     "BeyondFloats",
     "BudgetExceeded",
     "CertificationFault",

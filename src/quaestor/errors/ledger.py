@@ -11,6 +11,7 @@ __all__ = [
     "AccountExists",
     "AccountOverdrawn",
     "AnswerPending",
+    "ApprovalNeeded",
     "BudgetExceeded",
     "ChargeSettled",
     "ClockWentBack",
@@ -66,10 +67,15 @@ class AccountExists(InvalidParameter):
 
     code = "account_exists"
 
-    def __init__(self, account: str, *, dataset: str | None = None) -> None:
+    def __init__(self, account: str, *, dataset: str | None = None, closed: bool = False) -> None:
         problem = (
             f"there is an account called {shown(account)} already: choose another name"
             if dataset is None
+            else f"account {shown(account)} covered dataset {shown(dataset)} until it was closed, "
+            "and closing it gave nothing back: people in it would lose the sum of both accounts. "
+            f"Open this one with succeeds={shown(account)} (--succeeds), so that it follows on the "
+            "old one and says what both lose together, or with beside=True (--beside)"
+            if closed
             else f"account {shown(account)} covers dataset {shown(dataset)} already, and people "
             "in it would lose the sum of both accounts: charge that account, or open this one "
             "with beside=True (--beside) if the sum is meant"
@@ -235,20 +241,27 @@ class KeyReused(InvalidParameter):
 
 
 class AccountClosed(QuaestorError):
-    """The account was closed: what it has answered stays, and it takes no further charges."""
+    """The account was closed: what it has answered stays, and it takes no further charges.
+
+    ``closes`` is its closing date, if that has come; None if somebody has closed it.
+    """
 
     code = "account_closed"
 
-    def __init__(self, account: str) -> None:
+    def __init__(self, account: str, *, closes: str | None = None) -> None:
         super().__init__(
             f"account {shown(account)} is closed and takes no further charges: its answers and "
             "entries can still be read; charge another account"
+            if closes is None
+            else f"account {shown(account)} closed on {closes} and takes no further charges: what "
+            "is under way can be settled, its answers and entries can still be read; charge "
+            "another account, or have the owner of the data open an account that succeeds it"
         )
-        self.account = account
+        self.account, self.closes = account, closes
 
     def fields(self) -> dict[str, Any]:
-        """The account."""
-        return {"account": self.account}
+        """The account, and the closing date if that has come."""
+        return {"account": self.account, "closes": self.closes}
 
 
 class ChargeSettled(QuaestorError):
@@ -280,6 +293,24 @@ class AnswerPending(QuaestorError):
     def fields(self) -> dict[str, Any]:
         """The account."""
         return {"account": self.account}
+
+
+class ApprovalNeeded(QuaestorError):
+    """The account demands approval, and there is none for exactly this; nothing was charged."""
+
+    code = "approval_needed"
+
+    def __init__(self, account: str, *, problem: str) -> None:
+        super().__init__(
+            f"account {shown(account)} demands approval: {problem}. Nothing was charged; submit it "
+            "(quaestor account submit), have somebody else approve it (quaestor account approve), "
+            "and ask exactly that, once, with --approval"
+        )
+        self.account, self.problem = account, problem
+
+    def fields(self) -> dict[str, Any]:
+        """The account, and what stands in the way."""
+        return {"account": self.account, "problem": self.problem}
 
 
 class ClockWentBack(QuaestorError):

@@ -17,9 +17,11 @@ from __future__ import annotations
 
 from quaestor.ledger.account import Account, StoredAnswer
 from quaestor.ledger.accounts import Ledger
+from quaestor.ledger.approvals import Submission
 from quaestor.ledger.backup import backup_ledger, restore_ledger
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.definition import AccountDefinition, Quota, Share, planned_epsilon
+from quaestor.ledger.group_quotas import GroupQuota
 from quaestor.ledger.jobs import Pending
 from quaestor.ledger.journal.data_versions import DataVersion
 from quaestor.ledger.journal.declarations import DatasetDigests, RecordedDeclaration
@@ -32,6 +34,7 @@ from quaestor.ledger.policies.planned import Planned
 from quaestor.ledger.price import Balance, Price, Reading
 from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
 from quaestor.ledger.stored_text import query_digest
+from quaestor.ledger.successors import Together
 from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint, thinned
 from quaestor.ledger.totals.odometer import OdometerReading
 
@@ -47,6 +50,7 @@ __all__ = [
     "DataVersion",
     "DatasetDigests",
     "Entry",
+    "GroupQuota",
     "HolderStanding",
     "Ledger",
     "MeterStanding",
@@ -61,6 +65,8 @@ __all__ = [
     "Share",
     "Standing",
     "StoredAnswer",
+    "Submission",
+    "Together",
     "Verification",
     "backup_ledger",
     "planned_epsilon",

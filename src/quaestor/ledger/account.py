@@ -14,6 +14,7 @@ from quaestor.errors import (
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.account_limits import AccountLimits
 from quaestor.ledger.account_view import AccountView
+from quaestor.ledger.approvals import Submission, decide, read_submissions, submission, submit
 from quaestor.ledger.cashier import Cashier
 from quaestor.ledger.charge import PATIENCE, Charge, claim, original
 from quaestor.ledger.jobs import KeyedCharge
@@ -75,6 +76,9 @@ class Account(AccountView):
         """What the account is called."""
         return self.definition.name
 
+    def _relative(self, definition: AccountDefinition) -> Account:
+        return Account(self._store, definition)
+
     def _refuse_broken_plan(self) -> None:
         if self.definition.policy.checked_again and (problem := self._plan_problem()) is not None:
             raise AccountOverdrawn(self.name, reason=problem)
@@ -92,6 +96,7 @@ class Account(AccountView):
         query_text: str | None = None,
         key: str = "",
         blocks: Sequence[str] = (),
+        approval: str = "",
     ) -> Charge:
         """Charge for releases that are about to be made: one durable transaction, or an error.
 
@@ -108,11 +113,13 @@ class Account(AccountView):
                 whether an earlier attempt was charged.
             blocks: the blocks of time whose rows are read, such as ``2024-03``, where the account
                 has a budget for each; every one of them pays.
+            approval: what :meth:`submit` has returned, where the account demands approval.
 
         Raises:
             KeyReused: the key belongs to a charge that says something else.
             BudgetExceeded: it does not fit; nothing was charged, and the account goes on. Where
                 there are quotas it has figures of the analyst's quota, or none at all.
+            ApprovalNeeded: the account demands approval, and there is none for exactly this.
             AccountOverdrawn: by today's prices and theorems the account promised too much.
         """
         self._refuse_broken_plan()
@@ -124,6 +131,7 @@ class Account(AccountView):
             query=query,
             query_text=query_text,
             blocks=blocks,
+            approval=approval,
         )
         if not key:
             (entry,) = self._cashier.charge("reserved", [request])
@@ -133,9 +141,19 @@ class Account(AccountView):
         return Charge(self._cashier, request, entry=job.entry, job=job, repeated=not job.new)
 
     def _request(
-        self, releases: Sequence[Release] | Release, *, query_text: str | None, **said: Any
+        self,
+        releases: Sequence[Release] | Release,
+        *,
+        query_text: str | None,
+        approval: str = "",
+        **said: Any,
     ) -> Request:
         request = self.definition.request(releases, query_text=query_text, **said)
+        if approval:
+            with self._store.reading() as session:
+                found = submission(session, self.name, approval)
+            purpose = request.purpose or found.purpose
+            request = replace(request, approval=found.id, purpose=purpose)
         if query_text is None and self.definition.policy.needs_query_text:
             valid = "given: a dashboard is charged for the query itself, not for its digest"
             raise InvalidParameter("query_text", None, valid)
@@ -152,6 +170,7 @@ class Account(AccountView):
         query_text: str | None = None,
         patience: float = PATIENCE,
         blocks: Sequence[str] = (),
+        approval: str = "",
     ) -> Charge | StoredAnswer:
         """The stored answer to a question or, if it has none, a charge to answer it with.
 
@@ -176,6 +195,7 @@ class Account(AccountView):
             query=query,
             query_text=query_text,
             blocks=blocks,
+            approval=approval,
         )
         texts.name("query", request.query)
 
@@ -188,6 +208,49 @@ class Account(AccountView):
         if not found.new:
             request = original(self._cashier, request, entry=found.entry)
         return Charge(self._cashier, request, entry=found.entry, job=found, repeated=not found.new)
+
+    # Approval.
+
+    def submit(  # noqa: PLR0913  # what a charge says
+        self,
+        releases: Sequence[Release] | Release,
+        *,
+        dataset: str | None = None,
+        analyst: str = "",
+        purpose: str = "",
+        query: str = "",
+        query_text: str | None = None,
+    ) -> str:
+        """Ask for approval of a charge; it costs nothing. The id under which it is decided about.
+
+        Parameters are those of :meth:`reserve`. Somebody else approves it; then :meth:`reserve`
+        or :meth:`claim`, with the same parameters and the id, charges for it once.
+        """
+        self._refuse_broken_plan()
+        request = self._request(
+            releases,
+            dataset=dataset,
+            analyst=analyst,
+            purpose=purpose,
+            query=query,
+            query_text=query_text,
+        )
+        self._cashier.limits.check(request)
+        return submit(self._store, self.definition, request)
+
+    def approve(self, submitted: str, *, by: str, reason: str = "") -> None:
+        """Let somebody else's submission be asked, once; this is recorded."""
+        decide(self._store, self.definition, submitted, by=by, reason=reason, approve=True)
+
+    def decline(self, submitted: str, *, by: str, reason: str = "") -> None:
+        """Do not let somebody else's submission be asked; this is recorded, and for good."""
+        decide(self._store, self.definition, submitted, by=by, reason=reason, approve=False)
+
+    def approvals(self, *, analyst: str = "") -> tuple[Submission, ...]:
+        """What was submitted and what became of it: of one analyst or, for who decides, of all."""
+        with self._store.reading() as session:
+            found = read_submissions(session, self.name)
+        return tuple(each for each in found if analyst in ("", each.analyst))
 
     def import_history(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.accounting.releases import counts_of
 from quaestor.errors import UnknownAnalyst
@@ -61,7 +61,12 @@ class AccountLimits:
 
     def holders(self, analyst: str) -> tuple[str, ...]:
         """Whose totals a charge of this analyst adds to."""
-        return (EVERYBODY, analyst) if self.definition.shares else (EVERYBODY,)
+        return (EVERYBODY, *self.seen_by(analyst)) if self.definition.shares else (EVERYBODY,)
+
+    def seen_by(self, analyst: str) -> tuple[str, ...]:
+        """The same as ``shown_to``, and the groups that the analyst is in."""
+        groups = (each.holder for each in self.definition.groups_of(analyst))
+        return (self.shown_to(analyst), *groups)
 
     def shown_to(self, analyst: str) -> str:
         """Whose totals this analyst may see: where there are quotas, the analyst's own only.
@@ -69,6 +74,10 @@ class AccountLimits:
         Without a name it is the owner who looks, at the totals of all.
         """
         return analyst if self.definition.shares and analyst else EVERYBODY
+
+    def quota_named(self, analyst: str) -> str | None:
+        """Whose quota it is that is shown to this analyst; None if it is the account's total."""
+        return analyst if self.shown_to(analyst) != EVERYBODY else None
 
     def limit(self, holder: str) -> Limit:
         """The limit on somebody's totals.
@@ -79,6 +88,10 @@ class AccountLimits:
         if holder == EVERYBODY:
             return self._own
         known = self._quotas.get(holder)
+        for group in self.definition.groups:
+            if known is None and group.holder == holder and group.filter is not None:
+                known = FilterLimit(self.definition, group.filter, analyst=group.title)
+                self._quotas[holder] = known
         if known is None:
             quota = self.definition.quota(holder)
             if quota is None or quota.filter is None:
@@ -113,8 +126,8 @@ class AccountLimits:
         return self._after(balances, request, self.holders(request.analyst))
 
     def after_in_quota(self, balances: Balances, request: Request) -> Balances | None:
-        """The same by what the analyst may see: where there are quotas, the own quota alone."""
-        return self._after(balances, request, (self.shown_to(request.analyst),))
+        """The same by what the analyst may see: the own quota, and those of the own groups."""
+        return self._after(balances, request, self.seen_by(request.analyst))
 
     def _after(
         self, balances: Balances, request: Request, holders: tuple[str, ...]
@@ -173,30 +186,45 @@ class AccountLimits:
         self, balances: Balances, dataset: str, analyst: str, *, block: str = ""
     ) -> tuple[Balance, ...]:
         """How the meters that an analyst may see stand on a dataset; without a name, the total."""
-        holder = self.shown_to(analyst)
+        return tuple(
+            balance
+            for holder in self.seen_by(analyst)
+            for balance in self.balances_of(balances, dataset, holder, block=block)
+        )
+
+    def balances_of(
+        self, balances: Balances, dataset: str, holder: str, *, block: str = ""
+    ) -> tuple[Balance, ...]:
+        """How somebody's meters stand on a dataset, or in a block of it."""
         found = self.limit(holder).balances(self._spent(balances, holder, block), dataset)
         return tuple(replace(each, block=block) for each in found) if block else found
 
     def price(self, balances: Balances, request: Request) -> Price:
         """What the meters that the analyst may see say about the request, and what would fit."""
         holder = self.shown_to(request.analyst)
-        limit, by_block = self.limit(holder), self._by_block(balances, holder, request)
         counted = _unit(request, self.definition.policy)
-        full = [b for b, spent in by_block.items() if limit.after(spent, request) is None]
-        times = {block: limit.times(spent, counted) for block, spent in by_block.items()}
-        tightest = min(full or times, key=lambda block: times[block])
-        spent, fits = by_block[tightest], not full
-        readings = limit.readings(spent, request)
+        seen = [self._seen(balances, each, request) for each in self.seen_by(request.analyst)]
+        tightest = [each.tightest(request, counted) for each in seen]
+        read = [
+            each.limit.readings(each.by_block[block], request)
+            for each, block in zip(seen, tightest, strict=True)
+        ]
+        full = dict.fromkeys(block for each in seen for block in each.full(request))
+        lacking = next((k for k, each in enumerate(seen) if each.full(request)), None)
+        short = None if lacking is None else seen[lacking].limit.short(read[lacking])
+        times = {
+            block: min(each.times(counted)[block] for each in seen) for block in seen[0].by_block
+        }
         return Price(
             account=self.definition.name,
             releases=request.releases,
-            fits=fits,
-            readings=readings,
+            fits=not full,
+            readings=tuple(reading for each in read for reading in each),
             left=min(MANY, *times.values()),
-            short=None if fits else limit.short(readings) or readings[0],
-            would_fit=None if fits else self._fitting(limit, [*by_block.values()], request),
+            short=None if lacking is None else short or read[lacking][0],
+            would_fit=self._fitting(seen, request) if full else None,
             quota_of=None if holder == EVERYBODY else holder,
-            block=tightest,
+            block=tightest[lacking or 0],
             full=tuple(filter(None, full)),
             paying=tuple(
                 f"{block} ({count} of what was asked for)"
@@ -205,16 +233,13 @@ class AccountLimits:
             ),
         )
 
-    def _by_block(
-        self, balances: Balances, holder: str, request: Request
-    ) -> dict[str, Mapping[str, Totals]]:
+    def _seen(self, balances: Balances, holder: str, request: Request) -> _Seen:
         """Somebody's totals in each block that a request is about; without blocks, once."""
         blocks = request.blocks or _NO_BLOCKS
-        return {block: self._spent(balances, holder, block) for block in blocks}
+        by_block = {block: self._spent(balances, holder, block) for block in blocks}
+        return _Seen(self.limit(holder), by_block)
 
-    def _fitting(
-        self, limit: Limit, totals: Sequence[Mapping[str, Totals]], request: Request
-    ) -> str | None:
+    def _fitting(self, seen: Sequence[_Seen], request: Request) -> str | None:
         """The most revealing version of what is asked that fits, where it is all of one kind."""
         kinds = counts_of(request.releases)
         if not self.definition.policy.chosen_freely or len(kinds) != 1:
@@ -223,10 +248,30 @@ class AccountLimits:
 
         def fits(other: Release) -> bool:
             asked = _with(request, other * count)
-            return all(limit.after(spent, asked) is not None for spent in totals)
+            return not any(each.full(asked) for each in seen)
 
         found = fitting_version(release, fits)
         return None if found is None else str(found * count)
+
+
+class _Seen(NamedTuple):
+    """A limit, and what it has been used by, in each block of time (without blocks, once)."""
+
+    limit: Limit
+    by_block: Mapping[str, Mapping[str, Totals]]
+
+    def full(self, request: Request) -> list[str]:
+        """The blocks that cannot pay."""
+        return [b for b, spent in self.by_block.items() if self.limit.after(spent, request) is None]
+
+    def times(self, counted: Request) -> dict[str, int]:
+        """How often each block can pay for something."""
+        return {block: self.limit.times(spent, counted) for block, spent in self.by_block.items()}
+
+    def tightest(self, request: Request, counted: Request) -> str:
+        """The block with the least left, of those that cannot pay if there are any."""
+        times = self.times(counted)
+        return min(self.full(request) or times, key=lambda block: times[block])
 
 
 def _with(request: Request, release: Release) -> Request:

@@ -22,6 +22,7 @@ from quaestor.ledger.standing import (
     shown_datasets,
 )
 from quaestor.ledger.store import statements as sql
+from quaestor.ledger.successors import Together, predecessors
 from quaestor.ledger.theory import PRICING
 from quaestor.ledger.totals.balance_columns import balance_history
 from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
@@ -61,6 +62,10 @@ class AccountView(ABC):
         """What the account is called."""
 
     @abstractmethod
+    def _relative(self, definition: AccountDefinition) -> AccountView:
+        """Another account of the same store."""
+
+    @abstractmethod
     def _known_dataset(self, dataset: str) -> str:
         """One of the account's datasets."""
 
@@ -76,7 +81,17 @@ class AccountView(ABC):
             with self._store.reading() as session:
                 rows = session.rows(sql.STATEMENTS, account=self.name)
             imported = {entry: texts.parts_of(detail)[0] for entry, detail in rows}
-        return promise_of(self.definition, imported=imported)
+        return promise_of(self.definition, imported=imported, together=self.together())
+
+    def together(self) -> Together | None:
+        """What this account and all that it succeeds lose together; None if it succeeds none."""
+        if self.definition.succeeds is None:
+            return None
+        with self._store.reading() as session:
+            line = (self.definition, *predecessors(session, self.definition))
+        sizes = tuple((each.name, each.epsilon, each.delta) for each in line)
+        sound = all(self._relative(each).problem() is None for each in line)
+        return Together.of(sizes, sound=sound)
 
     def problem(self) -> str | None:
         """Why the account takes no further charges though it is not closed; None if it does.
@@ -96,6 +111,10 @@ class AccountView(ABC):
             if opened != (opened_by(PRICING),):
                 self._problem = plan_problem(self.definition)
         return self._problem
+
+    def is_closed(self) -> bool:
+        """Whether it was closed, or its closing date has come by the store's clock."""
+        return self._cashier.is_closed()
 
     def state(self) -> State:
         """Where the account stands: how many events and entries, the last time, the head."""
@@ -137,7 +156,7 @@ class AccountView(ABC):
 
         Do not show this to an analyst who has a quota: it tells what others have charged.
         """
-        definition, state = self.definition, self.state()
+        definition, state, closed = self.definition, self.state(), self.is_closed()
         with self._store.reading() as session:
             facts = self._facts = charge_facts(session, self.name, self._facts)
         datasets = shown_datasets(definition, facts)
@@ -149,13 +168,13 @@ class AccountView(ABC):
             totals_of,
             facts,
             datasets,
-            closed=bool(state.closed),
+            closed=closed,
             blocks=self.blocks(),
         )
         return Standing(
             definition=definition,
             words=self.words(),
-            closed=bool(state.closed),
+            closed=closed,
             problem=self.problem(),
             head=state.head,
             statuses=facts.statuses,
@@ -169,6 +188,7 @@ class AccountView(ABC):
                     each.dataset: each for each in self.data_versions() if each.dataset in datasets
                 }.values()
             ),
+            together=self.together(),
         )
 
     def standing_on(
@@ -177,6 +197,7 @@ class AccountView(ABC):
         """What is left on one dataset: of the account or, for an analyst with a quota, of that.
 
         Where budgets are of blocks of time: of these (or of all there are) the one with the least.
+        Where a group of the analyst's has less left, it is that of the group.
         """
         return self._least((self._known_dataset(dataset),), analyst, blocks)
 
@@ -188,10 +209,14 @@ class AccountView(ABC):
         self, datasets: tuple[str, ...], analyst: str, blocks: Sequence[str]
     ) -> HolderStanding:
         limits, totals = self._cashier.limits, self._cashier.balances(analyst)
+        groups = ("", *(group.holder for group in self.definition.groups_of(analyst)))
         each = (
-            holder_standing(limits, totals, dataset=dataset, analyst=analyst, block=block)
+            holder_standing(
+                limits, totals, dataset=dataset, analyst=analyst, group=group, block=block
+            )
             for dataset in datasets
             for block in blocks or self.blocks() or ("",)
+            for group in groups
         )
         return max(each, key=lambda standing: standing.used)
 

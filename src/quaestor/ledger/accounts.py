@@ -27,6 +27,7 @@ from quaestor.ledger.journal.verification import verify_account
 from quaestor.ledger.price import Request
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.address import open_store
+from quaestor.ledger.successors import check_predecessor, is_closed, predecessors
 from quaestor.ledger.theory import PRICING
 
 if TYPE_CHECKING:
@@ -96,14 +97,14 @@ class Ledger:
             TargetOutOfReach: what is planned loses more than the target.
             InvalidParameter: it declares something about which no theorem is known to hold.
             AccountExists: the name is taken, or another account covers one of the datasets and
-                the definition does not say ``beside=True``.
+                the definition says neither ``beside=True`` nor, of a closed one, ``succeeds``.
+            SourceKnown: another account, open or closed, has paid for the source of one of the
+                datasets under another name, and the definition does not say ``beside=True``.
             BudgetExceeded: it has a predecessor, and no block could pay for that one's past.
 
         With a ``predecessor`` (see :class:`Blocked`) that account's guarantee is the first entry,
         charged to every block there is, in the same transaction. Which filter the new account has
         may have been chosen by the past's answers, so that it is charged as a realised history.
-            SourceKnown: another account, open or closed, has paid for the source of one of the
-                datasets under another name, and the definition does not say ``beside=True``.
         """
         if not isinstance(definition, AccountDefinition):
             raise InvalidParameter("definition", definition, "an AccountDefinition")
@@ -119,8 +120,11 @@ class Ledger:
             found = session.locked(definition.name, seen=0)
             if found.state is not None:
                 raise AccountExists(definition.name)
+            if definition.closes is not None and found.time >= definition.closes:
+                raise InvalidParameter("closes", definition.closes, "in the future")
+            check_predecessor(session, definition, time=found.time)
             if not definition.beside:
-                _refuse_overlap(session, definition)
+                _refuse_overlap(session, definition, time=found.time)
             refuse_known_sources(session, definition, known)
             last = _open(session, definition, known, time=found.time)
             return last if past is None else _charge_past(session, definition, past, last)
@@ -262,15 +266,17 @@ def _definition(text: Any, account: str) -> AccountDefinition:
     return definition
 
 
-def _refuse_overlap(session: Session, definition: AccountDefinition) -> None:
+def _refuse_overlap(session: Session, definition: AccountDefinition, *, time: str) -> None:
     """Whoever is in a dataset of two accounts loses what both allow; that must be meant."""
+    line = {each.name for each in predecessors(session, definition)}
     for row in session.rows(sql.ACCOUNTS):
         other = _definition(row[1], row[0])
         if other.name == definition.policy.past:
             continue  # what it allows is charged here
         for dataset in definition.datasets:
-            if dataset in other.datasets:
-                raise AccountExists(other.name, dataset=dataset)
+            if dataset in other.datasets and other.name not in line:
+                closed = is_closed(session, other, time=time)
+                raise AccountExists(other.name, dataset=dataset, closed=closed)
 
 
 def _charge_past(

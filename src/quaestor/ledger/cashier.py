@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from quaestor.errors import AccountClosed, AccountOverdrawn, BudgetExceeded, ChargeSettled
+from quaestor.errors import (
+    AccountClosed,
+    AccountOverdrawn,
+    ApprovalNeeded,
+    BudgetExceeded,
+    ChargeSettled,
+)
 from quaestor.ledger import jobs
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.account_limits import places_of
 from quaestor.ledger.amounts import subtracted, totals_to_text
+from quaestor.ledger.approvals import check_approval
 from quaestor.ledger.jobs import hold
 from quaestor.ledger.journal.appender import (
     Journal,
@@ -17,6 +24,7 @@ from quaestor.ledger.journal.appender import (
     accept_clock,
     read_balances,
     read_state,
+    refuse_after,
     write,
 )
 from quaestor.ledger.store import statements as sql
@@ -99,7 +107,7 @@ class Cashier:
             return found
         try:
             made: _Found | JobState = self._charge("reserved", [request], job)
-        except (AccountClosed, BudgetExceeded):
+        except (AccountClosed, ApprovalNeeded, BudgetExceeded):
             if (found := self._earlier(job)) is not None:  # it was charged meanwhile
                 return found
             raise
@@ -119,6 +127,8 @@ class Cashier:
         return found
 
     def _charge(self, kind: str, requests: Sequence[Request], job: Once[Any] | None) -> Any:
+        for request in requests:  # worked out, and remembered, before any lock is had
+            self.limits.definition.needs_approval(request.releases)
         try:
             seen, expected = self._foreseen(requests)
         except _Refused as refused:
@@ -127,10 +137,12 @@ class Cashier:
         def work(journal: Journal) -> Any:
             if job is not None and (found := job.take(journal)) is not None:
                 return found
-            journal.refuse_if_closed()
+            journal.refuse_if_closed(closes=self.limits.definition.closes)
             for request in requests:
                 if request.blocks:
                     self.limits.definition.policy.refuse_later(request.blocks, journal.time)
+                if kind == "reserved":
+                    check_approval(journal.session, self.limits.definition, request)
             known = self._totals(journal, requests)
             try:
                 balances = expected if known is seen else self._after(known.balances, requests)
@@ -339,6 +351,13 @@ class Cashier:
 
         write(self.store, self.name, work)
 
+    def is_closed(self) -> bool:
+        """Whether the account was closed, or its closing date has come by the store's clock."""
+        closes = self.limits.definition.closes
+        with self.store.reading() as session:
+            state = read_state(self.store, session, self.name)
+            return bool(state.closed) or (closes is not None and session.now() >= closes)
+
     def state(self) -> State:
         """Where the account stands."""
         with self.store.reading() as session:
@@ -351,8 +370,10 @@ class Cashier:
     def _read(self, analyst: str, *, charging: bool) -> Known:
         with self.store.reading() as session:
             state = read_state(self.store, session, self.name)
-            if state.closed and charging:
-                raise AccountClosed(self.name)
+            if charging:
+                if state.closed:
+                    raise AccountClosed(self.name)
+                refuse_after(self.name, self.limits.definition.closes, session.now())
             current = state.pricing == PRICING
             known = self._seen(session, self._known, state, analyst) if current else _NOTHING
         if not current:

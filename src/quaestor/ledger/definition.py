@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from quaestor.accounting.compose import compose
 from quaestor.accounting.membership import NEIGHBOURS
 from quaestor.accounting.membership.facts import All, Fact, fact_from_dict
 from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.releases.base import LARGEST_EPSILON, check_real
 from quaestor.errors import InvalidParameter, QuaestorError
 from quaestor.ledger import stored_text as texts
+from quaestor.ledger.group_quotas import GroupQuota, checked_groups
 from quaestor.ledger.policies import blocks as _blocks  # noqa: F401  # registers itself
 from quaestor.ledger.policies.base import Policy, policy_from_dict
 from quaestor.ledger.policies.open import Open, check_filter
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from quaestor.accounting.filters.base import Filter
+    from quaestor.accounting.releases import Release
 
 __all__ = [
     "ANYBODY",
@@ -91,6 +94,13 @@ class AccountDefinition:
             ``"*"``, and each analyst sees the own quota only.
         beside: whether a dataset may be covered by another account as well; people in it lose
             the sum of both.
+        closes: when it closes by itself, in UTC: from then on nothing can be charged. A date is
+            its first moment.
+        approval: whether charges need somebody else's approval: True, or the epsilon above which
+            a charge does.
+        groups: quotas of groups of analysts, beside each member's own.
+        succeeds: the name of a closed account that this one follows on the same datasets; people
+            in them lose the sum of both, which the account's promise says.
     """
 
     name: str
@@ -102,6 +112,10 @@ class AccountDefinition:
     neighbours: str = "add_remove"
     shares: tuple[Quota, ...] = ()
     beside: bool = False
+    closes: str | None = None
+    succeeds: str | None = None
+    groups: tuple[GroupQuota, ...] = ()
+    approval: bool | float | None = None
 
     def __post_init__(self) -> None:
         """Check everything, and choose the filters that are not given."""
@@ -115,7 +129,34 @@ class AccountDefinition:
             if not isinstance(self.membership, Fact):
                 raise InvalidParameter("membership", self.membership, "a fact, such as AtMost(2)")
             resolve(All(self.membership), self.datasets)
+        if self.closes is not None:
+            object.__setattr__(self, "closes", texts.utc("closes", self.closes))
+        if self.succeeds is not None and texts.name("succeeds", self.succeeds) == self.name:
+            raise InvalidParameter("succeeds", self.succeeds, "another account than itself")
+        object.__setattr__(self, "approval", _checked_approval(self.approval))
         _choose_filters(self)
+        groups = checked_groups(self.groups, expected=self.policy.expected_releases())
+        object.__setattr__(self, "groups", groups)
+        if self.policy.by_blocks and (groups or self.approval is not None):
+            valid = "left out: blocks of time know neither quotas of groups nor approval yet"
+            raise InvalidParameter("groups" if groups else "approval", self.name, valid)
+        for each in groups:
+            if strangers := [member for member in each.members if self.quota(member) is None]:
+                valid = "of analysts who have a quota each; one for * is enough"
+                raise InvalidParameter("groups", strangers[0], valid)
+
+    def needs_approval(self, releases: tuple[Release, ...]) -> bool:
+        """Whether a charge for these needs somebody else's approval.
+
+        What they lose is measured at the account's delta.
+        """
+        if self.approval is None or self.approval is True:
+            return self.approval is True
+        return _epsilon_of(releases, self.delta) > self.approval
+
+    def groups_of(self, analyst: str) -> tuple[GroupQuota, ...]:
+        """The quotas of the groups that this analyst is in."""
+        return tuple(each for each in self.groups if analyst in each.members)
 
     def quota(self, analyst: str) -> Quota | None:
         """The quota that this analyst has, if any."""
@@ -163,7 +204,13 @@ class AccountDefinition:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The definition as plain JSON values."""
+        """The definition as plain JSON values; what came later is there only where it is used."""
+        later = {
+            "closes": self.closes,
+            "succeeds": self.succeeds,
+            "groups": [group.to_dict() for group in self.groups],
+            "approval": self.approval,
+        }
         return {
             "name": self.name,
             "epsilon": self.epsilon,
@@ -174,6 +221,7 @@ class AccountDefinition:
             "neighbours": self.neighbours,
             "shares": [quota.to_dict() for quota in self.shares],
             "beside": self.beside,
+            **{key: value for key, value in later.items() if value},
         }
 
     def to_json(self) -> str:
@@ -189,6 +237,7 @@ class AccountDefinition:
         if given["membership"] is not None:
             given["membership"] = fact_from_dict(given["membership"])
         given["shares"] = tuple(map(_quota_from_dict, given["shares"]))
+        given["groups"] = tuple(map(GroupQuota.from_dict, given.get("groups", ())))
         return cls(**given)
 
     @classmethod
@@ -217,6 +266,20 @@ def _check_target(target: AccountDefinition | Quota) -> None:
     epsilon = check_real("epsilon", target.epsilon, low=0.0, high=LARGEST_EPSILON)
     object.__setattr__(target, "epsilon", epsilon)
     object.__setattr__(target, "delta", check_real("delta", target.delta, low=0.0, high=1.0))
+
+
+def _checked_approval(approval: object) -> bool | float | None:
+    if approval is None or isinstance(approval, bool):
+        return approval or None
+    epsilon = check_real("approval", approval, low=0.0, high=LARGEST_EPSILON)
+    if not epsilon:
+        raise InvalidParameter("approval", approval, "True, or an epsilon above 0")
+    return epsilon
+
+
+@lru_cache(maxsize=1024)
+def _epsilon_of(releases: tuple[Release, ...], delta: float) -> float:
+    return compose(*releases).epsilon(delta=delta)
 
 
 def _checked_datasets(datasets: object) -> tuple[str, ...]:

@@ -47,6 +47,8 @@ class Request:
     """For an imported history: the importer's statement that it was."""
     blocks: tuple[str, ...] = ()
     """The blocks of time whose rows it reads, where the account has a budget for each."""
+    approval: str = ""
+    """The id of the submission that was approved, if it was."""
 
 
 def checked_releases(field: str, value: object) -> tuple[Release, ...]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.membership.heaviest import untouched
+from quaestor.ledger import stored_text as texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from quaestor.ledger.definition import AccountDefinition
+    from quaestor.ledger.successors import Together
 
 __all__ = ["promise_of"]
 
@@ -38,20 +40,32 @@ _QUOTAS = (
     "Quotas limit how much of this budget each analyst may use. They do not guarantee what an "
     "analyst can learn: only the total is guaranteed."
 )
+_GROUPS = "Quotas of groups limit in the same way what their members may use together."
 _INSIDE = (
     "Nothing is promised about what a record says inside a dataset that the person is in "
     "throughout; neighbours replace_record covers that."
 )
 
 
-def promise_of(definition: AccountDefinition, *, imported: Mapping[int, str]) -> str:
-    """The whole promise in a few sentences; ``imported``: statements by entry, empty if none."""
+def promise_of(
+    definition: AccountDefinition,
+    *,
+    imported: Mapping[int, str],
+    together: Together | None = None,
+) -> str:
+    """The whole promise in a few sentences.
+
+    ``imported``: statements by entry, empty if none; ``together``: with what the account succeeds.
+    """
     return " ".join(
         (
             *(definition.policy.about(definition) or _about(definition)),
             *definition.policy.words(),
             *_imports(imported),
             *((_QUOTAS,) if definition.shares else ()),
+            *((_GROUPS,) if definition.groups else ()),
+            *_terms(definition),
+            *_line(together),
         )
     )
 
@@ -79,6 +93,35 @@ def _about(definition: AccountDefinition) -> Iterator[str]:
             f"The facts allow no two such worlds to differ on {_listed(never)}: nothing at all is "
             "promised about the records there."
         )
+
+
+def _terms(definition: AccountDefinition) -> Iterator[str]:
+    """How long the account takes charges, and which."""
+    if definition.approval is not None:
+        above = "" if definition.approval is True else f" above epsilon {definition.approval!r}"
+        yield f"Charges{above} are made only after somebody else has approved them."
+    if definition.closes is not None:
+        yield f"From {texts.short_time(definition.closes)} on it takes no further charges."
+
+
+def _line(together: Together | None) -> Iterator[str]:
+    """What people lose by the accounts that this one succeeds, and by this one."""
+    if together is None:
+        return
+    old = together.accounts[1:]
+    before = f"account{'s' if len(old) > 1 else ''} {_listed(old)}"
+    if together.epsilon is None:
+        yield (
+            f"It succeeds {before}. No sum of them is certified: by today's prices or theorems one "
+            "of these accounts has promised too much."
+        )
+        return
+    yield (
+        f"Together with {before}, which it succeeds, all answers are ({together.epsilon!r}, "
+        f"{together.delta!r})-differentially private, as far as the facts that any of these "
+        "accounts believes are true, and as long as the size of an account was not chosen by what "
+        "another had answered."
+    )
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.journal.data_versions import DataVersion
     from quaestor.ledger.journal.declarations import RecordedDeclaration
     from quaestor.ledger.price import Balance
+    from quaestor.ledger.successors import Together
     from quaestor.ledger.totals.odometer import OdometerReading
 
 __all__ = [
@@ -139,6 +140,8 @@ class Standing:
 
     versions: tuple[DataVersion, ...] = ()
     """The last version of each of these datasets of which a refresh was recorded."""
+    together: Together | None = None
+    """What is lost together with the accounts that it succeeds; None where it succeeds none."""
 
     @property
     def meters(self) -> tuple[MeterStanding, ...]:
@@ -154,6 +157,7 @@ class Standing:
             "definition": self.definition.to_dict(),
             "words": self.words,
             "planned_epsilon": self.planned,
+            "together": None if self.together is None else self.together.to_dict(),
             "standing": [holder.to_dict() for holder in self.holders],
             "meters": [meter.to_dict() for meter in self.meters],
             "odometer": {"epsilon": self.odometer.epsilon, "delta": self.odometer.delta},
@@ -186,13 +190,22 @@ def shown_datasets(definition: AccountDefinition, facts: ChargeFacts) -> tuple[s
     return facts.datasets[::-1][:_MOST_DATASETS] or listed[:_MOST_DATASETS]
 
 
-def holder_standing(
-    limits: AccountLimits, totals: Balances, *, dataset: str, analyst: str = "", block: str = ""
+def holder_standing(  # noqa: PLR0913  # whose, of what
+    limits: AccountLimits,
+    totals: Balances,
+    *,
+    dataset: str,
+    analyst: str = "",
+    group: str = "",
+    block: str = "",
 ) -> HolderStanding:
-    """The account's own standing or, for an analyst who has a quota, that of the quota alone."""
-    holder = limits.shown_to(analyst)
+    """The account's own standing or, for an analyst who has a quota, that of the quota alone.
+
+    With ``group``, the holder of a group's totals, it is that of the group.
+    """
+    holder = group or limits.shown_to(analyst)
     chosen = limits.limit(holder).filter
-    balances = limits.balances(totals, dataset, analyst, block=block)
+    balances = limits.balances_of(totals, dataset, holder, block=block)
     must = len(balances) if chosen is None else len(chosen.every)
     rules = ("slots", "slots") if chosen is None else ("must hold", "one of these")
     meters = tuple(
@@ -203,7 +216,7 @@ def holder_standing(
     return HolderStanding(
         account=limits.definition.name,
         dataset=dataset,
-        analyst=analyst if limits.definition.shares and analyst else None,
+        analyst=f"group{group}" if group else limits.quota_named(analyst),
         used=used,
         meter=meter,
         meters=meters,
@@ -255,6 +268,11 @@ def holder_standings(  # noqa: PLR0913  # what it is read from
                 asked = () if quotas and not analyst else kinds
                 fits = _fits(limits, totals, asked, found)
                 yield replace(found, fits=tuple(fits))
+        for group in definition.groups:
+            of_members = totals_of(group.members[0])
+            yield holder_standing(
+                limits, of_members, dataset=dataset, group=group.holder, block=block
+            )
 
 
 def _kinds(limits: AccountLimits, facts: ChargeFacts) -> tuple[Release, ...]:

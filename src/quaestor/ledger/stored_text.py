@@ -36,11 +36,15 @@ __all__ = [
     "query_digest",
     "releases_from_text",
     "releases_to_text",
+    "short_digest",
+    "short_time",
+    "utc",
 ]
 
 _LONGEST_NAME = 200
 _LONGEST_LINE = 2000
 _DIGITS = 64
+_SHORT = 16
 
 
 def name(field: str, value: object) -> str:
@@ -83,6 +87,11 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def short_digest(digest_: str) -> str:
+    """The first digits of a digest, by which something submitted is known."""
+    return digest_[:_SHORT]
+
+
 def is_digest(text: str) -> bool:
     """Whether a text can be what :func:`digest` gives."""
     return len(text) == _DIGITS and set(text) <= set("0123456789abcdef")
@@ -121,6 +130,29 @@ def parsed(time: str) -> dt.datetime:
 def later(time: str, *, seconds: float) -> str:
     """A time so much later."""
     return (parsed(time) + dt.timedelta(seconds=seconds)).strftime(_FORMAT)
+
+
+def short_time(time: str) -> str:
+    """A time for people: without what is below a second."""
+    return f"{time[:19]}Z"
+
+
+def utc(field: str, value: object) -> str:
+    """A time in UTC as events have it, from a date (its first moment), a time, or their text."""
+    valid = "a date such as 2027-01-31, or a time with its zone such as 2027-01-31T12:00:00Z"
+    given = value
+    try:
+        if isinstance(given, str):
+            given = (
+                dt.datetime.fromisoformat(given) if "T" in given else dt.date.fromisoformat(given)
+            )
+        if isinstance(given, dt.date) and not isinstance(given, dt.datetime):
+            given = dt.datetime(given.year, given.month, given.day, tzinfo=dt.UTC)
+        if isinstance(given, dt.datetime) and given.tzinfo is not None:
+            return given.astimezone(dt.UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    except (ValueError, OverflowError):
+        pass
+    raise InvalidParameter(field, value, valid)
 
 
 def is_time(time: str) -> bool:

@@ -290,6 +290,7 @@ WRONG: list[tuple[str, int | None, str, str]] = [
         "the account 'a' already pays for the dataset 'visits'",
         "beside = true",
     ),
+    (VISITS + ACCOUNT + 'closes = "soon"', 16, "closes must be a date", "closes = 2027-01-31"),
     (VISITS + ACCOUNT + "beside = 1", 16, "beside must be true or false", "beside = true"),
 ]
 

@@ -14,7 +14,7 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from quaestor.accounting.membership.plan_file import Plan
     from quaestor.accounting.releases import Release
-    from quaestor.ledger import AccountDefinition, Dashboard, Open, Planned, Quota
+    from quaestor.ledger import AccountDefinition, Dashboard, GroupQuota, Open, Planned, Quota
 
 __all__ = ["AccountOptions", "account_definition"]
 
@@ -40,6 +40,10 @@ class AccountOptions:
     most: int | None = None
     enforced: bool = False
     predecessor: str = ""
+    closes: str | None = None
+    succeeds: str | None = None
+    groups: tuple[str, ...] = ()
+    approval: bool | float | None = None
 
     @property
     def kind(self) -> PolicyKind:
@@ -72,6 +76,10 @@ def account_definition(asked: AccountOptions) -> AccountDefinition:
         neighbours=asked.neighbours or (plan.neighbours if plan else "add_remove"),
         shares=tuple(map(_quota, asked.quotas)),
         beside=asked.beside,
+        closes=asked.closes,
+        succeeds=asked.succeeds,
+        groups=tuple(map(_group, asked.groups)),
+        approval=asked.approval,
     )
 
 
@@ -174,12 +182,30 @@ def _queries(
 def _quota(text: str) -> Quota:
     from quaestor.ledger import Quota
 
-    analyst, equals, amounts = text.rpartition("=")
+    valid = "ANALYST=EPSILON,DELTA, such as ada=0.5,5e-7"
+    analyst, epsilon, delta = _amounts("--quota", text, valid)
+    return Quota(analyst=analyst, epsilon=epsilon, delta=delta)
+
+
+def _group(text: str) -> GroupQuota:
+    from quaestor.ledger import GroupQuota
+
+    valid = "GROUP:MEMBER,MEMBER=EPSILON,DELTA, such as team:ada,bob=0.5,5e-7"
+    named, epsilon, delta = _amounts("--group", text, valid)
+    group, colon, members = named.partition(":")
+    if not colon:
+        raise InvalidParameter("--group", text, valid)
+    listed = tuple(member.strip() for member in members.split(","))
+    return GroupQuota(group=group.strip(), members=listed, epsilon=epsilon, delta=delta)
+
+
+def _amounts(option: str, text: str, valid: str) -> tuple[str, float, float]:
+    """``name=epsilon,delta``; a delta that is left out is 0."""
+    name, equals, amounts = text.rpartition("=")
     try:
         epsilon, delta = (*map(float, amounts.split(",")), 0.0)[:2]
     except ValueError:
         equals = ""
     if not equals or amounts.count(",") > 1:
-        valid = "ANALYST=EPSILON,DELTA, such as ada=0.5,5e-7"
-        raise InvalidParameter("--quota", text, valid)
-    return Quota(analyst=analyst.strip(), epsilon=epsilon, delta=delta)
+        raise InvalidParameter(option, text, valid)
+    return name.strip(), epsilon, delta

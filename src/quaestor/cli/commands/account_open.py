@@ -57,6 +57,14 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
             help="How much of the budget one analyst may use; * is each of the others.",
         ),
     ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            metavar="GROUP:MEMBER,MEMBER=EPSILON,DELTA",
+            help="How much some analysts may use together, beside their quotas.",
+        ),
+    ] = None,
     plan_file: Annotated[
         Path | None,
         typer.Option("--plan-file", help="A TOML file: datasets, releases, facts."),
@@ -86,6 +94,21 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
     beside: Annotated[  # noqa: FBT002
         bool, typer.Option("--beside", help="Others may cover the datasets too: losses add up.")
     ] = False,
+    closes: Annotated[
+        str | None,
+        typer.Option("--closes", metavar="DATE", help="No charges from then on, in UTC."),
+    ] = None,
+    succeeds: Annotated[
+        str | None,
+        typer.Option("--succeeds", metavar="ACCOUNT", help="The closed account it follows on."),
+    ] = None,
+    approval: Annotated[  # noqa: FBT002
+        bool, typer.Option("--approval", help="Somebody else must approve every charge.")
+    ] = False,
+    approval_above: Annotated[
+        float | None,
+        typer.Option("--approval-above", metavar="EPSILON", help="Only charges above this."),
+    ] = None,
     catalog: CatalogFile = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
@@ -124,6 +147,10 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         most=most,
         enforced=enforced,
         predecessor=predecessor,
+        closes=closes,
+        succeeds=succeeds,
+        groups=tuple(group or ()),
+        approval=approval or approval_above,
     )
     definition = account_definition(asked)
     with opened(ledger, create=True) as book:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.session import Curator
 
-__all__ = ["AnswerForm", "preview", "query"]
+__all__ = ["AnswerForm", "preview", "query", "submit"]
 
 
 class AnswerForm(StrEnum):
@@ -84,6 +84,9 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     rows: Rows = None,
     groups: Groups = None,
     anew: Anew = False,  # noqa: FBT002
+    approval: Annotated[
+        str, typer.Option("--approval", help="What account submit has printed, once approved.")
+    ] = "",
     catalog: CatalogFile = None,
     form: Annotated[
         AnswerForm, typer.Option("--format", help="How to show the answer.")
@@ -112,6 +115,7 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
             rows=rows,
             groups=groups,
             anew=anew,
+            approval=approval,
         )
         _show(answer, curator, form=form, out=out, analyst=analyst)
 
@@ -150,6 +154,41 @@ def preview(  # noqa: PLR0913  # as for a query
         print_json(seen.to_dict())
         return
     print_preview(seen)
+
+
+def submit(  # noqa: PLR0913  # as for a query
+    sql: Sql,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    within: Within = None,
+    confidence: Confidence = 0.95,
+    of: Of = None,
+    delta: Delta = None,
+    account: Account = None,
+    analyst: Analyst = "",
+    purpose: Annotated[str, typer.Option("--purpose", help="Why, for who decides.")] = "",
+    rows: Rows = None,
+    groups: Groups = None,
+    catalog: CatalogFile = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Ask for approval of a question, as it will be given to query; it costs nothing."""
+    with _curator(catalog) as curator:
+        payer, made = curator.submit(
+            sql,
+            **_budget(epsilon, rho, within, confidence, of),
+            delta=delta,
+            account=account,
+            analyst=analyst,
+            purpose=purpose,
+            rows=rows,
+            groups=groups,
+        )
+    if json:
+        print_json({"account": payer, "approval": made, "status": "submitted"})
+        return
+    say(f"submitted to account {payer} as {made}: somebody else can approve it", plain=True)
+    say(f"then ask the same with  quaestor query ... --approval {made}", plain=True)
 
 
 @contextmanager

@@ -74,7 +74,8 @@ def of_quota(priced: Price) -> str:
 def print_promise(standing: Standing) -> None:
     """The account: what it is, and what it promises, in words."""
     definition = standing.definition
-    state = ", closed" if standing.closed else ""
+    closes = f", closes {definition.closes[:19]}Z" if definition.closes else ""
+    state = ", closed" if standing.closed else closes
     target = f"epsilon {definition.epsilon!r}, delta {definition.delta!r}"
     calendar = definition.policy.calendar
     target += "" if calendar is None else f" for each {calendar.every}"
@@ -84,6 +85,10 @@ def print_promise(standing: Standing) -> None:
         plain.print(f"It takes no further charges: {standing.problem}.", markup=False)
         plain.print("It was opened with this promise:", markup=False)
     plain.print(standing.words, markup=False)
+    if standing.together is not None and standing.together.epsilon is not None:
+        both = standing.together
+        names, lost = ", ".join(both.accounts), rounded_up(standing.together.epsilon)
+        say(f"lost in all by {names}: at most epsilon {lost}, delta {both.delta!r}", plain=True)
     if standing.planned is not None:
         say(f"all that is declared loses epsilon {rounded_up(standing.planned)}")
 

@@ -16,6 +16,8 @@ from quaestor.accounting.releases.base import LARGEST_EPSILON
 from quaestor.curator.catalog.model import AccountPlan, BlockPlan, DashboardQuery
 from quaestor.curator.catalog.sections import nearest, shown
 from quaestor.errors import ContradictoryFacts, InvalidParameter
+from quaestor.ledger.group_quotas import GroupQuota
+from quaestor.ledger.stored_text import utc
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Table
@@ -41,6 +43,7 @@ _MOST_BLOCKS = 1200
 _HEADER = "write  [accounts.research]  and what belongs to the account below it"
 _EPSILON = "write  epsilon = 1.0"
 _DELTA = "write  delta = 1e-6,  well below one over the number of people"
+_CLOSES = "write  closes = 2027-01-31  or, in UTC,  closes = 2027-01-31T12:00:00Z"
 _RELEASE = 'releases are written as  "Laplace(scale=50) * 12"'
 NEIGHBOURS = ("add_remove", "replace", "replace_record")
 _FACT = 'write  facts = [{ fact = "AtMost", m = 1, of = ["north", "south"] }]'
@@ -67,7 +70,9 @@ def read_accounts(document: Section, tables: tuple[Table, ...]) -> tuple[Account
 
 
 def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan:
-    section.only(*_KEYS, *_OF_BLOCKS, "beside", "shares")
+    section.only(
+        *_KEYS, *_OF_BLOCKS, "beside", "closes", "succeeds", "groups", "approval", "shares"
+    )
     policy = section.choice("policy", POLICIES, remedy=f"policies are {', '.join(POLICIES)}")
     policy = policy or "open"
     for key, others in _OF_POLICY.items():
@@ -76,6 +81,7 @@ def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan
             raise section.wrong(key, problem, f'write  policy = "{others[0]}"  or take {key} away')
     epsilon, delta = _epsilon(section), _delta(section)
     datasets = _datasets(section, known)
+    shares = _quotas(section, epsilon=epsilon, delta=delta)
     return AccountPlan(
         name=name,
         epsilon=epsilon,
@@ -83,10 +89,14 @@ def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan
         datasets=datasets,
         policy=policy,
         expected=_releases(section, "expected"),
-        shares=_quotas(section, epsilon=epsilon, delta=delta),
+        shares=shares,
+        groups=_groups(section, tuple(analyst for analyst, *_ in shares)),
         plan=_plan(section, datasets) if policy == "planned" else (),
         queries=_queries(section) if policy == "dashboard" else (),
         beside=section.truth("beside", remedy="write  beside = true  if losses may add up"),
+        closes=_closes(section),
+        approval=_approval(section),
+        succeeds=section.text("succeeds", remedy='write  succeeds = "the account before"'),
     )
 
 
@@ -119,6 +129,24 @@ def _block_plan(
     return BlockPlan(
         every=every, first=first, most=most, enforced=enforced, predecessor=before or ""
     )
+
+
+def _approval(section: Section) -> bool | float | None:
+    given = section.values.get("approval")
+    if given is None or isinstance(given, bool):
+        return given or None
+    return _epsilon(section, "approval")
+
+
+def _closes(section: Section) -> str | None:
+    given = section.values.get("closes")
+    if given is None:
+        return None
+    try:
+        return utc("closes", given)
+    except InvalidParameter:
+        problem = f"closes must be a date, or a time with its zone, not {shown(given)}"
+        raise section.wrong("closes", problem, _CLOSES) from None
 
 
 def _epsilon(section: Section, key: str = "epsilon") -> float:
@@ -241,18 +269,62 @@ def _quotas(
     return tuple(read)
 
 
+def _groups(
+    section: Section, analysts: tuple[str, ...]
+) -> tuple[tuple[str, tuple[str, ...], float, float], ...]:
+    """Quotas of groups, whose members have quotas of their own."""
+    remedy = (
+        'write  team = { members = ["ada", "bob"], epsilon = 0.5, delta = 5e-7 }  under  '
+        "[accounts.NAME.groups]"
+    )
+    groups = section.section("groups", title=f"{section.title}, groups", remedy=remedy)
+    read = []
+    for name, group in groups.sections(kind=f"{section.title}, group", remedy=remedy):
+        group.only("members", "epsilon", "delta")
+        members = group.texts("members", remedy=remedy)
+        for member in members:
+            if member not in analysts and "*" not in analysts:
+                problem = f"{shown(member)} has no quota, and members have one each"
+                raise group.wrong("members", problem, "write one, or one for  *,  under quotas")
+        try:
+            made = GroupQuota(
+                group=name,
+                members=members,
+                epsilon=_epsilon(group),
+                delta=_delta(group, default=0.0),
+            )
+        except InvalidParameter as problem:
+            raise group.wrong(None, str(problem), remedy) from None
+        read.append((made.group, made.members, made.epsilon, made.delta))
+    return tuple(read)
+
+
 def _refuse_second(section: Section, account: AccountPlan, others: list[AccountPlan]) -> None:
     before = "" if account.blocks is None else account.blocks.predecessor
+    line = _line(account, others)
     for other in others:
         if other.name == before:
             continue  # what it allows is charged here
+        if other.name in line:
+            continue
         both = [dataset for dataset in account.datasets if dataset in other.datasets]
         if both:
             problem = f"the account {other.name!r} already pays for the dataset {both[0]!r}"
             remedy = (
-                "people in it would lose the sum of both: write  beside = true  if that is meant"
+                "people in it would lose the sum of both: write  beside = true  if that is meant "
+                f'or, if that account is closed,  succeeds = "{other.name}"'
             )
             raise section.wrong("datasets", problem, remedy)
+
+
+def _line(account: AccountPlan, others: list[AccountPlan]) -> set[str]:
+    """The names of the accounts that it succeeds, as far as the catalog knows them."""
+    known = {other.name: other.succeeds for other in others}
+    line, last = set[str](), account.succeeds
+    while last is not None and last not in line:
+        line.add(last)
+        last = known.get(last)
+    return line
 
 
 # Membership

@@ -147,6 +147,9 @@ class AccountPlan:
     each is an analyst, an epsilon and a delta; the analyst ``*`` is everybody who is not named.
     ``beside`` says that another account pays for the same people, and that their losses add up.
     ``blocks`` is for the policy of that name.
+    ``closes`` is when it closes by itself, in UTC; ``succeeds`` names the closed account that it
+    follows on. ``groups`` are quotas of groups: a name, its members, an epsilon and a delta.
+    ``approval`` says that charges need approval: all, or those above an epsilon.
     """
 
     name: str
@@ -160,6 +163,10 @@ class AccountPlan:
     queries: tuple[DashboardQuery, ...] = ()
     beside: bool = False
     blocks: BlockPlan | None = None
+    closes: str | None = None
+    succeeds: str | None = None
+    groups: tuple[tuple[str, tuple[str, ...], float, float], ...] = ()
+    approval: bool | float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ def summary_of(account: Account) -> AccountSummary:
     state = account.state()
     return AccountSummary(
         definition=account.definition,
-        closed=bool(state.closed),
+        closed=account.is_closed(),
         problem=account.problem(),
         least=account.least_left(),
         entries=state.entries,

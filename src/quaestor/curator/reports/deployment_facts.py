@@ -146,7 +146,7 @@ def facts_of(ledger: Ledger, name: str, catalog: Catalog | None) -> ReportFacts:
     return ReportFacts(
         definition=definition,
         words=account.words(),
-        closed=bool(state.closed),
+        closed=account.is_closed(),
         head=state.head,
         statuses=statuses,
         mechanisms=mechanisms,

@@ -36,6 +36,7 @@ __all__ = [
     "history",
     "read_balances",
     "read_state",
+    "refuse_after",
     "state_of",
     "write",
     "write_alone",
@@ -72,6 +73,12 @@ def read_state(store: Store, session: Session, account: str) -> State:
     if state.events > store.seen_head(account).seq and session.durable():
         store.note_head(account, seq=state.events, head=state.head)
     return state
+
+
+def refuse_after(account: str, closes: str | None, time: str) -> None:
+    """Charges are for before an account's closing date, by the store's clock."""
+    if closes is not None and time >= closes:
+        raise AccountClosed(account, closes=texts.short_time(closes))
 
 
 class Known(NamedTuple):
@@ -123,10 +130,11 @@ class Journal:
         """Differs as soon as anything is to be written."""
         return self.state.head, self.state.pricing, len(self._changed)
 
-    def refuse_if_closed(self) -> None:
-        """Charges are for open accounts."""
+    def refuse_if_closed(self, *, closes: str | None = None) -> None:
+        """Charges are for open accounts, before their closing date."""
         if self.state.closed:
             raise AccountClosed(self._account)
+        refuse_after(self._account, closes, self.time)
 
     def append(self, kind: str, *, entry: int = 0, **columns: str) -> None:
         """Add one event to the end of the chain."""
@@ -159,7 +167,7 @@ class Journal:
             purpose=request.purpose,
             query=request.query,
             releases=texts.releases_to_text(request.releases),
-            detail=texts.detail_of(request.statement, request.blocks),
+            detail=texts.detail_of(request.statement or request.approval, request.blocks),
         )
         return entry
 

@@ -9,6 +9,7 @@ from quaestor.errors import LedgerCorrupted
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.journal.declarations import DatasetDigests
 from quaestor.ledger.journal.events import CHARGES, GENESIS, KINDS, SETTLEMENTS
+from quaestor.ledger.journal.kept_terms import KeptTerms
 
 if TYPE_CHECKING:
     from quaestor.ledger.journal.events import Event
@@ -39,6 +40,7 @@ class Chain:
         self.head = GENESIS
         self.heads: set[str] = set()
         self.closed = False
+        self._terms = KeptTerms()
         self.charged: Counter[Charged] = Counter()
         """How often each was charged and not given back."""
         self.answers: dict[int, tuple[str, str, str, str]] = {}
@@ -54,6 +56,7 @@ class Chain:
             place = f"event {self.events + 1} of account {self.account!r}"
             raise LedgerCorrupted(place, problem)
         self._follow(event)
+        self._terms.follow(event)
         self.events = event.seq
         self.time, self.head = event.time, event.hash
         self.heads.add(self.head)
@@ -84,7 +87,7 @@ class Chain:
             return "its entry is not the next one, or the account is closed"
         if kind in {"declared", "refreshed"} and not self._describes(event):
             return "it does not say what of which dataset is as it is from here on"
-        return self._misplaced(kind, entry)
+        return self._terms.problem(event, closed=self.closed) or self._misplaced(kind, entry)
 
     def _describes(self, event: Event) -> bool:
         """Whether it says something of a dataset: digests, or the label of a version."""

@@ -10,6 +10,7 @@ from quaestor.ledger import stored_text as texts
 __all__ = [
     "CHARGES",
     "COLUMNS",
+    "DECISIONS",
     "GENESIS",
     "KINDS",
     "SETTLEMENTS",
@@ -24,6 +25,7 @@ GENESIS = "0" * 64
 
 CHARGES = ("reserved", "imported")
 SETTLEMENTS = ("released", "void")
+DECISIONS = ("submitted", "approved", "declined")
 KINDS = (
     "opened",
     *CHARGES,
@@ -34,6 +36,7 @@ KINDS = (
     "drawing",
     "declared",
     "refreshed",
+    *DECISIONS,
 )
 
 
@@ -52,8 +55,9 @@ class Event(NamedTuple):
     """``opened``, ``reserved``, ``released``, ``void``, ``imported``, ``closed``, ``clock`` (a time
     before that of the event before was accepted), ``restored`` (from a backup), ``drawing`` (from
     here on the charge's noise may have been drawn), ``declared`` (what a dataset is, from here on:
-    see :mod:`quaestor.ledger.journal.declarations`) or ``refreshed`` (a dataset has other rows
-    from here on)."""
+    see :mod:`quaestor.ledger.journal.declarations`), ``refreshed`` (a dataset has other rows from
+    here on), or ``submitted``, ``approved``, ``declined`` (what somebody would like to ask, and
+    what somebody else has decided about it)."""
     entry: int = 0
     """The number of the charge that it is about; 0 if it is about none."""
     time: str = ""
@@ -68,7 +72,8 @@ class Event(NamedTuple):
     detail: str = ""
     """The account's definition when it opens; of an imported history the importer's statement of
     what was fixed before it began, if there is one; of a charge to blocks of time, those, each
-    after a tab; digests of what is declared; the label of a version of the data; otherwise the
+    after a tab; digests of what is declared; the label of a version of the data; of a decision,
+    and of a charge that needed one, the first digits of the submission's hash; otherwise the
     reason for what happened."""
     answer: str = ""
     """The SHA-256 of the stored answer, if one was stored."""

@@ -16,6 +16,7 @@ from quaestor.ledger.journal.chain import Chain, Charged
 from quaestor.ledger.journal.events import Event, opened_by
 from quaestor.ledger.price import Request
 from quaestor.ledger.store import statements as sql
+from quaestor.ledger.successors import predecessors
 from quaestor.ledger.theory import PRICING
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def verify_account(
     outdated = state is not None and 0 < state.pricing < PRICING  # priced again when next used
     _check_state(state, chain, place, pricing=state.pricing if state and outdated else PRICING)
     limits = AccountLimits(_definition(chain.definition, account))
+    for _ in predecessors(session, limits.definition):
+        pass  # all of them must be there
     priced = _priced(limits, chain)
     if not outdated:
         priced = _check_totals(session, limits, priced)
@@ -159,7 +162,7 @@ def _problem(limits: AccountLimits, chain: Chain, priced: Balances) -> str | Non
     earlier = chain.opened != opened_by(PRICING)
     holder = limits.beyond(priced)
     if holder is not None and not earlier:
-        whose = "it allows" if holder == EVERYBODY else f"the quota of {holder!r} allows"
+        whose = "it allows" if holder == EVERYBODY else f"the quota of {holder.strip()!r} allows"
         place = f"account {limits.definition.name!r}"
         raise LedgerCorrupted(place, f"more was charged than {whose}")
     broken = plan_problem(limits.definition) if earlier else None

@@ -49,6 +49,7 @@ __all__ = [
     "STATE",
     "STATEMENTS",
     "STRAYS",
+    "SUBMISSIONS",
     "UNDRAWN",
     "VERSION",
     "VERSIONS",
@@ -100,9 +101,10 @@ FROM ledger_events WHERE account = :account AND seq > :after ORDER BY seq LIMIT 
 
 BALANCES = "SELECT dataset, analyst, totals FROM ledger_balances WHERE account = :account"
 
+# Everybody's, those of one analyst, and those of groups, which have a blank before their names.
 BALANCES_OF = """
 SELECT dataset, analyst, totals FROM ledger_balances
-WHERE account = :account AND analyst IN ('*', :analyst)
+WHERE account = :account AND (analyst IN ('*', :analyst) OR substr(analyst, 1, 1) = ' ')
 """
 
 SET_BALANCE = """
@@ -142,6 +144,18 @@ ORDER BY c.seq LIMIT 1
 STATEMENTS = """
 SELECT entry, detail FROM ledger_events
 WHERE account = :account AND kind = 'imported' ORDER BY entry
+"""
+
+# What was submitted, with what was decided about it, and the charges that were not given back; of
+# one submission, or of all if :id is empty.
+SUBMISSIONS = """
+SELECT kind, time, analyst, dataset, purpose, query, releases, detail, hash FROM ledger_events e
+WHERE account = :account AND (
+(kind = 'submitted' AND (:id = '' OR substr(hash, 1, 16) = :id))
+OR (kind IN ('approved', 'declined') AND (:id = '' OR detail = :id))
+OR (kind = 'reserved' AND detail <> '' AND (:id = '' OR detail = :id) AND NOT EXISTS (
+SELECT 1 FROM ledger_events v WHERE v.account = e.account AND v.entry = e.entry
+AND v.kind IN ('released', 'void') AND v.kind = 'void'))) ORDER BY seq
 """
 
 # How a charge stands: settled, or marked since its noise may have been drawn.

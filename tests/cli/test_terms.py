@@ -1,0 +1,123 @@
+"""Terms of accounts on the command line: closing dates, successors, groups, approval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from quaestor.curator.accounts import open_from_catalog
+from quaestor.curator.catalog.catalog_file import read_catalog
+from tests.curator.hospital import write_hospital
+from tests.ledger.clocks import Clock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.running import Run
+
+OPEN = ("account", "open", "trial", "--epsilon", "2", "--delta", "0", "--dataset", "patients")
+
+
+@pytest.fixture(autouse=True)
+def _nowhere_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The ledger is the one in the folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("QUAESTOR_LEDGER", raising=False)
+
+
+def test_a_closing_date_is_shown_and_kept_to(
+    quaestor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    closes = clock.after(3600.0)
+    opened = quaestor(*OPEN, "--closes", closes)
+    assert f"closes {closes[:19]}Z" in opened.out
+    assert "takes no further charges" in opened.out
+    assert quaestor("account", "charge", "trial", "PureDP(epsilon=0.5)").status == 0
+    clock.ahead = 86400.0
+    refused = quaestor("account", "charge", "trial", "PureDP(epsilon=0.5)")
+    assert refused.status == 1
+    assert f"closed on {closes[:19]}Z" in refused.err
+    shown = quaestor("account", "show", "trial", "--json").json
+    assert (shown["status"], shown["definition"]["closes"]) == ("closed", closes)
+    assert ", closed" in quaestor("account", "list").out
+
+
+def test_what_is_no_date_is_said(quaestor: Run) -> None:
+    refused = quaestor(*OPEN, "--closes", "soon")
+    assert refused.status == 2
+    assert "2027-01-31" in refused.err
+
+
+def test_closing_and_opening_anew_resets_nothing(quaestor: Run) -> None:
+    assert quaestor(*OPEN).status == 0
+    assert quaestor("account", "close", "trial").status == 0
+    second = ("account", "open", "next", *OPEN[3:])
+    refused = quaestor(*second)
+    assert refused.status == 2
+    assert "--succeeds" in refused.err
+    assert "--beside" in refused.err
+    opened = quaestor(*second, "--succeeds", "trial")
+    assert "lost in all by next, trial: at most epsilon 4" in opened.out
+    together = quaestor("account", "show", "next", "--json").json["together"]
+    assert together == {"accounts": ["next", "trial"], "epsilon": 4.0, "delta": 0.0}
+
+
+def test_a_group_uses_what_it_has_together(quaestor: Run) -> None:
+    opened = quaestor(*OPEN, "--quota", "*=1", "--group", "team:ada, bob=1")
+    assert opened.status == 0, opened.err
+    charge = ("account", "charge", "trial", "PureDP(epsilon=0.75)", "--analyst")
+    assert quaestor(*charge, "ada").status == 0
+    refused = quaestor(*charge, "bob")
+    assert refused.status == 3
+    assert "epsilon of group team's quota: requested 0.75, remaining 0.25" in refused.err
+    assert quaestor(*charge, "cid").status == 0
+    assert "group team" in quaestor("account", "show", "trial").out
+    (kept,) = quaestor("account", "show", "trial", "--json").json["definition"]["groups"]
+    assert (kept["group"], kept["members"]) == ("team", ["ada", "bob"])
+    for wrong in ("team=1", "team:ada", "team:ada=x"):
+        assert quaestor(*OPEN, "--quota", "*=1", "--group", wrong).status == 2
+
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+STRICT = "\n[accounts.research]\nepsilon = 2.0\ndelta = 0\napproval = 0.25\n"
+
+
+def test_a_question_is_submitted_approved_and_asked(quaestor: Run, tmp_path: Path) -> None:
+    path = write_hospital(tmp_path, STRICT)
+    open_from_catalog(read_catalog(path), "research")
+    asked = (COUNT, "--epsilon", "0.5", "--analyst", "ada")
+    assert quaestor("query", COUNT, "--epsilon", "0.25", "--analyst", "ada").status == 0
+    refused = quaestor("query", *asked)
+    assert refused.status == 1
+    assert "quaestor account submit" in refused.err
+    submitted = quaestor("account", "submit", *asked, "--purpose", "annual", "--json").json
+    made = submitted["approval"]
+    assert submitted == {"account": "research", "approval": made, "status": "submitted"}
+    own = quaestor("account", "approve", "research", made, "--by", "ada")
+    assert "somebody else must decide" in own.err
+    assert quaestor("account", "approve", "research", made, "--by", "bob").status == 0
+    other = quaestor("query", COUNT, "--epsilon", "0.75", "--analyst", "ada", "--approval", made)
+    assert "another request" in other.err
+    assert quaestor("query", *asked, "--approval", made).status == 0
+    listed = quaestor("account", "approvals", "research", "--json").json["approvals"]
+    assert [(each["id"], each["status"], each["decided_by"]) for each in listed] == [
+        (made, "used", "bob")
+    ]
+    assert "annual" in quaestor("account", "approvals", "research").out
+    second = quaestor("account", "submit", *asked, "--json").json["approval"]
+    assert quaestor("account", "decline", "research", second, "--by", "bob").status == 0
+    again = quaestor("account", "decline", "research", second, "--by", "bob", "--json")
+    assert again.error["code"] == "approval_needed"
+    assert quaestor("ledger", "verify").status == 0
+
+
+def test_an_account_opened_by_options_demands_approval(quaestor: Run) -> None:
+    assert quaestor(*OPEN, "--approval", "--json").json["definition"]["approval"] is True
+    refused = quaestor("account", "charge", "trial", "PureDP(epsilon=0.5)")
+    assert "demands approval" in refused.err
+    other = ("account", "open", "other", *OPEN[3:-1], "staff")
+    opened = quaestor(*other, "--approval-above", "0.5", "--json").json
+    assert opened["definition"]["approval"] == 0.5
+    assert "above epsilon 0.5" in opened["words"]
