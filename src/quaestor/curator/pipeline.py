@@ -60,6 +60,8 @@ class Inquiry:
     groups: int | None = None
     anew: bool = False
     """Whether it is to be charged and answered again, though there may be an answer."""
+    audience: str = ""
+    member_of: tuple[str, ...] = ()
 
 
 def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, Priced]:
@@ -81,7 +83,7 @@ def answered(
 ) -> Answer:
     """The answer to a question: the stored one if there is one, or else one that is paid for."""
     payer, asked = priced(inquiry, catalog=catalog, accounts=accounts)
-    stored = None if inquiry.anew else given_before(payer, asked, analyst=inquiry.analyst)
+    stored = None if inquiry.anew else given_before(payer, asked, inquiry)
     if stored is not None:
         return stored
     progress("planning")
@@ -117,10 +119,13 @@ def _released(
     return answer
 
 
-def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | None:
+def given_before(account: Account, asked: Priced, inquiry: Inquiry) -> Answer | None:
     """The stored answer to the same question, word for word; it costs nothing."""
     stored = account.answer(
-        asked.fingerprint, dataset=asked.offer.measurement.dataset, analyst=analyst
+        asked.fingerprint,
+        dataset=asked.offer.measurement.dataset,
+        analyst=inquiry.analyst,
+        member_of=inquiry.member_of,
     )
     return None if stored is None else _again(stored, account)
 
@@ -155,6 +160,8 @@ def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Ans
             analyst=analyst,
             purpose=inquiry.purpose or _purpose(asked),
             query_text=asked.identity,
+            audience=inquiry.audience,
+            member_of=inquiry.member_of,
         )
     except AccountOverdrawn:
         raise
@@ -193,12 +200,14 @@ def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Ans
     """The answer with its cost, its receipt, and what the analyst may see of what is left."""
     balances = account.remaining(dataset=answer.dataset, analyst=charge.request.analyst)
     left = [(one.title, below(one.remaining)) for one in balances if one.remaining is not None]
+    # others who may see it are told nothing of the quota from which it was paid
+    others = bool(charge.request.audience and account.definition.shares)
     return replace(
         answer,
         account=account.name,
-        receipt=charge.receipt,
+        receipt=None if others else charge.receipt,
         epsilon=cost.epsilon,
         delta=cost.delta,
-        remaining=tuple(left),
+        remaining=() if others else tuple(left),
         data_version=account.version_of(charge.entry, dataset=answer.dataset),
     )

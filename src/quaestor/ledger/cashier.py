@@ -18,6 +18,7 @@ from quaestor.ledger.journal.appender import (
     read_state,
     write,
 )
+from quaestor.ledger.price import label_of
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
 
@@ -242,7 +243,7 @@ class Cashier:
                     entry=entry,
                     dataset=request.dataset,
                     query=request.query,
-                    analyst=request.analyst,
+                    analyst=label_of(request.audience, request.analyst),
                     answer=kept,
                 )
 

@@ -65,6 +65,9 @@ Groups = Annotated[
 ]
 
 
+MemberOf = Annotated[
+    list[str] | None, typer.Option("--member-of", help="A group that you are in; repeat it.")
+]
 Anew = Annotated[
     bool, typer.Option("--anew", help="Pay for another answer, though there may be one.")
 ]
@@ -84,6 +87,10 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     rows: Rows = None,
     groups: Groups = None,
     anew: Anew = False,  # noqa: FBT002
+    member_of: MemberOf = None,
+    audience: Annotated[
+        str, typer.Option("--audience", help="Who may see it: analyst, everybody, group:NAME.")
+    ] = "",
     catalog: CatalogFile = None,
     form: Annotated[
         AnswerForm, typer.Option("--format", help="How to show the answer.")
@@ -112,6 +119,8 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
             rows=rows,
             groups=groups,
             anew=anew,
+            member_of=tuple(member_of or ()),
+            audience=audience,
         )
         _show(answer, curator, form=form, out=out, analyst=analyst)
 
@@ -129,6 +138,7 @@ def preview(  # noqa: PLR0913  # as for a query
     rows: Rows = None,
     groups: Groups = None,
     anew: Anew = False,  # noqa: FBT002
+    member_of: MemberOf = None,
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
@@ -145,6 +155,7 @@ def preview(  # noqa: PLR0913  # as for a query
             rows=rows,
             groups=groups,
             anew=anew,
+            member_of=tuple(member_of or ()),
         )
     if json:
         print_json(seen.to_dict())
@@ -212,7 +223,8 @@ def _show(
         if form is AnswerForm.json:
             print_json({"out": str(out), "account": answer.account, "receipt": answer.receipt})
         else:
-            say(f"Wrote {out}, receipt {answer.receipt} of account {answer.account}", plain=True)
+            receipt = "" if answer.receipt is None else f", receipt {answer.receipt}"
+            say(f"Wrote {out}{receipt} of account {answer.account}", plain=True)
 
 
 def _write(answer: Answer, form: AnswerForm, out: Path) -> None:

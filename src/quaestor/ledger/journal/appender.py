@@ -159,6 +159,7 @@ class Journal:
             query=request.query,
             releases=texts.releases_to_text(request.releases),
             detail=request.statement,
+            answer=request.audience,
         )
         return entry
 

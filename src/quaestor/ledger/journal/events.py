@@ -70,7 +70,8 @@ class Event(NamedTuple):
     what was fixed before it began, if there is one; digests of what is declared; the label
     of a version of the data; otherwise the reason for what happened."""
     answer: str = ""
-    """The SHA-256 of the stored answer, if one was stored."""
+    """The SHA-256 of the stored answer, if one was stored; of a charge, who may see its answer, if
+    that is not as always."""
     previous: str = GENESIS
     """The hash of the event before."""
     hash: str = ""
