@@ -149,3 +149,35 @@ def test_a_curator_charges_whoever_is_outside(ledger: Ledger, tmp_path: Path) ->
             assert curator.ask(COUNT, **said, analyst="bob").repeated
         # what is shared says nothing of the quota from which it was paid
         assert (own.receipt, own.remaining) == (None, ())
+
+
+@pytest.mark.parametrize("quotas", [(), QUOTAS])
+def test_an_answer_of_others_is_not_seen_in_what_the_ledger_does(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, quotas: tuple[Any, ...]
+) -> None:
+    """The same statements are sent, and the same is said, whether or not there is one."""
+    with ledger._store.reading() as session:  # what is sent is seen there only
+        kind = type(session)
+    sent: list[str] = []
+    original = {name: getattr(kind, name) for name in ("rows", "run")}
+    for name in original:
+
+        def noted(self: Any, statement: str, _name: str = name, **said: Any) -> Any:
+            sent.append(statement)
+            return original[_name](self, statement, **said)
+
+        monkeypatch.setattr(kind, name, noted)
+    found = []
+    for place, asked in enumerate(("f00", "f01")):
+        account = ledger.open_account(
+            definition(f"a{place}", datasets=(f"d{place}",), shares=quotas)
+        )
+        with account.reserve(SMALL, analyst="ann", query=asked, audience="analyst") as charge:
+            charge.release("for ann")
+        sent.clear()
+        assert seen(account, "bob") is None
+        with made(account, "bob") as own:
+            told = (own.receipt, own.repeated, own.status)
+            own.release("for bob")
+        found.append((told, list(sent)))
+    assert found[0] == found[1]
