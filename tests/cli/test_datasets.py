@@ -1,4 +1,4 @@
-"""Datasets on the command line: known by their source, and of some version."""
+"""Datasets on the command line: known by their source, of some version, and for whom."""
 
 from __future__ import annotations
 
@@ -70,3 +70,20 @@ def test_a_refresh_is_recorded_and_a_question_can_be_asked_anew(
     assert "has data version 2026-12 since" in quaestor("account", "show", "research").out
     assert quaestor("dataset", "refreshed", "visits", "--version", "2026-12").status == 2
     assert quaestor("dataset", "refreshed", "vists", "--version", "3").status == 2
+
+
+def test_an_answer_for_the_analyst_alone_is_paid_for_again_by_others(
+    hospital: Path, quaestor: Run
+) -> None:
+    assert hospital.is_file()
+    ask = ("query", COUNT, "--epsilon", "0.5", "--json", "--analyst")
+    epi = ("--member-of", "epi")
+    assert quaestor(*ask, "ann", "--audience", "group:epi", *epi).json["receipt"] == 1
+    assert quaestor(*ask, "bob", *epi).json["receipt"] == 1
+    assert quaestor(*ask, "carl", "--audience", "analyst").json["receipt"] == 2
+    assert quaestor(*ask, "carl").json["repeated"]
+    assert quaestor(*ask, "dora").json["receipt"] == 3
+    preview = ("preview", COUNT, "--epsilon", "0.25", "--json")
+    assert not quaestor(*preview, *epi).json["free"]
+    logged = quaestor("ledger", "log", "research", "--json")
+    assert [e["audience"] for e in logged.json["entries"]] == ["group:epi", "analyst", ""]

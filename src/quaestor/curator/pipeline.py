@@ -71,6 +71,8 @@ class Inquiry:
     anew: bool = False
     """Whether it is to be charged and answered again, though there may be an answer."""
     approval: str = ""
+    audience: str = ""
+    member_of: tuple[str, ...] = ()
 
 
 def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, Priced]:
@@ -119,7 +121,7 @@ def answered(
 ) -> Answer:
     """The answer to a question: the stored one if there is one, or else one that is paid for."""
     payer, asked = priced(inquiry, catalog=catalog, accounts=accounts)
-    stored = None if inquiry.anew else given_before(payer, asked, analyst=inquiry.analyst)
+    stored = None if inquiry.anew else given_before(payer, asked, inquiry)
     if stored is not None:
         return stored
     progress("planning")
@@ -156,10 +158,13 @@ def _released(
     return answer
 
 
-def given_before(account: Account, asked: Priced, *, analyst: str) -> Answer | None:
+def given_before(account: Account, asked: Priced, inquiry: Inquiry) -> Answer | None:
     """The stored answer to the same question, word for word; it costs nothing."""
     stored = account.answer(
-        asked.fingerprint, dataset=asked.offer.measurement.dataset, analyst=analyst
+        asked.fingerprint,
+        dataset=asked.offer.measurement.dataset,
+        analyst=inquiry.analyst,
+        member_of=inquiry.member_of,
     )
     return None if stored is None else _again(stored, account)
 
@@ -211,6 +216,8 @@ def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Ans
             query_text=asked.identity,
             blocks=asked.blocks,
             approval=approval,
+            audience=inquiry.audience,
+            member_of=inquiry.member_of,
         )
     except AccountOverdrawn:
         raise
@@ -253,12 +260,14 @@ def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Ans
         blocks = (least.block,)
     balances = account.remaining(dataset=answer.dataset, analyst=analyst, blocks=blocks)
     left = [(one.title, below(one.remaining)) for one in balances if one.remaining is not None]
+    # others who may see it are told nothing of the quota from which it was paid
+    others = bool(charge.request.audience and account.definition.shares)
     return replace(
         answer,
         account=account.name,
-        receipt=charge.receipt,
+        receipt=None if others else charge.receipt,
         epsilon=cost.epsilon,
         delta=cost.delta,
-        remaining=tuple(left),
+        remaining=() if others else tuple(left),
         data_version=account.version_of(charge.entry, dataset=answer.dataset),
     )

@@ -117,6 +117,7 @@ class Curator:
         rows: int | None = None,
         groups: int | None = None,
         anew: bool = False,
+        member_of: tuple[str, ...] = (),
     ) -> Preview:
         """What a question would cost, and how accurate it would be; no data are touched.
 
@@ -133,6 +134,7 @@ class Curator:
             rows: how many rows of one unit count in a group, if fewer than declared.
             groups: in how many groups one unit counts, if fewer than declared.
             anew: to pay for another answer, though there may be one: of refreshed data, perhaps.
+            member_of: the groups that the analyst is in, whose answers are free.
         """
         inquiry = Inquiry(
             question=question,
@@ -142,9 +144,10 @@ class Curator:
             rows=rows,
             groups=groups,
             anew=anew,
+            member_of=member_of,
         )
         payer, asked = priced(inquiry, catalog=self.catalog, accounts=self._accounts)
-        free = not anew and given_before(payer, asked, analyst=analyst) is not None
+        free = not anew and given_before(payer, asked, inquiry) is not None
         return preview(payer, asked, analyst=analyst, free=free)
 
     def ask(  # noqa: PLR0913  # as for a preview
@@ -162,6 +165,8 @@ class Curator:
         groups: int | None = None,
         anew: bool = False,
         approval: str = "",
+        audience: str = "",
+        member_of: tuple[str, ...] = (),
     ) -> Answer:
         """The answer to a question, charged to an account; parameters as for :meth:`preview`.
 
@@ -170,7 +175,8 @@ class Curator:
         somebody is asking it just now, here or elsewhere, their answer is waited for; if somebody
         has paid for it and failed before noise was drawn, that charge is used. ``purpose`` is kept
         with the charge: why it is asked, in one line. ``approval`` is what :meth:`submit` has
-        returned, where the account demands approval.
+        returned, where the account demands approval. ``audience`` is who may see the answer:
+        ``analyst``, ``everybody`` or ``group:NAME``, as for :meth:`Account.reserve`.
 
         Raises:
             RefusedQuery: the question is not allowed; nothing was charged.
@@ -192,6 +198,8 @@ class Curator:
             groups=groups,
             anew=anew,
             approval=approval,
+            audience=audience,
+            member_of=member_of,
         )
         return answered(
             inquiry,

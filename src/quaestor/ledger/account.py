@@ -18,7 +18,9 @@ from quaestor.ledger.approvals import Submission, decide, read_submissions, subm
 from quaestor.ledger.cashier import Cashier
 from quaestor.ledger.charge import PATIENCE, Charge, claim, original
 from quaestor.ledger.jobs import KeyedCharge
+from quaestor.ledger.journal.data_versions import DataVersion, version_between
 from quaestor.ledger.journal.declarations import declare
+from quaestor.ledger.price import AnswerReader, chosen_audience
 from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
@@ -39,12 +41,12 @@ _STATE_IT = (
 )
 
 
-class _Kept(NamedTuple):
+class _AnswerPair(NamedTuple):
     entry: int
     text: str
 
 
-class StoredAnswer(_Kept):  # a pair for those who take it apart
+class StoredAnswer(_AnswerPair):  # a pair for those who take it apart
     """An answer as it was released, word for word, with the entry that paid for it."""
 
     version: str = ""
@@ -97,6 +99,8 @@ class Account(AccountView):
         key: str = "",
         blocks: Sequence[str] = (),
         approval: str = "",
+        audience: str = "",
+        member_of: Sequence[str] = (),
     ) -> Charge:
         """Charge for releases that are about to be made: one durable transaction, or an error.
 
@@ -114,6 +118,9 @@ class Account(AccountView):
             blocks: the blocks of time whose rows are read, such as ``2024-03``, where the account
                 has a budget for each; every one of them pays.
             approval: what :meth:`submit` has returned, where the account demands approval.
+            audience: who may see the stored answer: ``analyst``, ``everybody`` on the account or
+                ``group:NAME``. If left out: the analyst where there are quotas, else everybody.
+            member_of: the groups that the analyst is in.
 
         Raises:
             KeyReused: the key belongs to a charge that says something else.
@@ -132,6 +139,8 @@ class Account(AccountView):
             query_text=query_text,
             blocks=blocks,
             approval=approval,
+            reader=self._reader(analyst, member_of),
+            audience=audience,
         )
         if not key:
             (entry,) = self._cashier.charge("reserved", [request])
@@ -145,6 +154,8 @@ class Account(AccountView):
         releases: Sequence[Release] | Release,
         *,
         query_text: str | None,
+        reader: AnswerReader,
+        audience: str,
         approval: str = "",
         **said: Any,
     ) -> Request:
@@ -154,10 +165,18 @@ class Account(AccountView):
                 found = submission(session, self.name, approval)
             purpose = request.purpose or found.purpose
             request = replace(request, approval=found.id, purpose=purpose)
+        if audience:
+            kept = chosen_audience(
+                audience, analyst=reader.analyst, member_of=reader.member_of, quotas=reader.quotas
+            )
+            request = replace(request, audience=kept)
         if query_text is None and self.definition.policy.needs_query_text:
             valid = "given: a dashboard is charged for the query itself, not for its digest"
             raise InvalidParameter("query_text", None, valid)
         return request
+
+    def _reader(self, analyst: str, member_of: Sequence[str]) -> AnswerReader:
+        return AnswerReader(analyst, tuple(member_of), bool(self.definition.shares))
 
     def claim(  # noqa: PLR0913  # as for a reservation
         self,
@@ -168,6 +187,8 @@ class Account(AccountView):
         purpose: str = "",
         query: str = "",
         query_text: str | None = None,
+        audience: str = "",
+        member_of: Sequence[str] = (),
         patience: float = PATIENCE,
         blocks: Sequence[str] = (),
         approval: str = "",
@@ -187,6 +208,7 @@ class Account(AccountView):
             BudgetExceeded: it does not fit; nothing was charged.
         """
         self._refuse_broken_plan()
+        reader = self._reader(analyst, member_of)
         request = self._request(
             releases,
             dataset=dataset,
@@ -196,13 +218,17 @@ class Account(AccountView):
             query_text=query_text,
             blocks=blocks,
             approval=approval,
+            reader=reader,
+            audience=audience,
         )
         texts.name("query", request.query)
 
         def stored() -> StoredAnswer | None:
-            return self.answer(request.query, dataset=request.dataset, analyst=analyst)
+            return self.answer(
+                request.query, dataset=request.dataset, analyst=analyst, member_of=member_of
+            )
 
-        found = claim(self._cashier, request, stored, patience=patience)
+        found = claim(self._cashier, request, stored, reader=reader, patience=patience)
         if isinstance(found, StoredAnswer):
             return found
         if not found.new:
@@ -234,6 +260,8 @@ class Account(AccountView):
             purpose=purpose,
             query=query,
             query_text=query_text,
+            reader=self._reader(analyst, ()),
+            audience="",
         )
         self._cashier.limits.check(request)
         return submit(self._store, self.definition, request)
@@ -396,39 +424,69 @@ class Account(AccountView):
             raise InvalidParameter("dataset", dataset, f"one of {', '.join(datasets)}")
         return dataset
 
+    def data_versions(self, dataset: str | None = None) -> tuple[DataVersion, ...]:
+        """Every refresh of the data that was recorded: of one dataset, or of all."""
+        with self._store.reading() as session:
+            found = map(DataVersion._make, session.rows(sql.VERSIONS, account=self.name))
+        return tuple(each for each in found if dataset in (None, each.dataset))
+
+    def version_of(self, entry: int, *, dataset: str) -> str:
+        """The version of the data that an entry's answer is of; empty if none was recorded."""
+        versions = self.data_versions(dataset)
+        if not versions:
+            return ""
+        with self._store.reading() as session:
+            places = session.row(sql.PLACES, account=self.name, entry=entry)
+        return version_between(versions, *(places or (0, None)))
+
     def answer(
-        self, query: str, *, dataset: str | None = None, analyst: str = ""
+        self,
+        query: str,
+        *,
+        dataset: str | None = None,
+        analyst: str = "",
+        member_of: Sequence[str] = (),
     ) -> StoredAnswer | None:
         """The stored answer to a question, if there is one: to read it again costs nothing.
 
-        Where the account has quotas, it is an answer of this analyst only: each pays for the own
-        answers.
+        It is one that this analyst, who is in these groups, may see: where the account has quotas
+        and nothing else was said with the charge, an answer of the analyst's own. Of several, it
+        is the one that was paid for last.
         """
-        found = self._stored(sql.ANSWER, query, dataset=dataset, analyst=analyst)
+        said = {"dataset": dataset, "analyst": analyst, "member_of": member_of}
+        found = self._stored(query, last=True, **said)
         return found[0] if found else None
 
     def answers(
-        self, query: str, *, dataset: str | None = None, analyst: str = ""
+        self,
+        query: str,
+        *,
+        dataset: str | None = None,
+        analyst: str = "",
+        member_of: Sequence[str] = (),
     ) -> tuple[StoredAnswer, ...]:
         """Every stored answer to a question, in the order in which they were paid for.
 
         There are several where it was asked anew. Otherwise it is like :meth:`answer`.
         """
-        return self._stored(sql.ANSWERS_TO, query, dataset=dataset, analyst=analyst)
+        said = {"dataset": dataset, "analyst": analyst, "member_of": member_of}
+        return self._stored(query, last=False, **said)
 
     def _stored(
-        self, statement: str, query: str, *, dataset: str | None, analyst: str
+        self, query: str, *, last: bool, dataset: Any, analyst: Any, member_of: Any
     ) -> tuple[StoredAnswer, ...]:
         if dataset is None and len(self.definition.datasets) == 1:
             dataset = self.definition.datasets[0]
-        whose = ""
         if self.definition.shares:
-            whose = texts.name("analyst", analyst)
-        asked = texts.name("query", query)
+            texts.name("analyst", analyst)
+        reader, asked = self._reader(analyst, member_of), texts.name("query", query)
         with self._store.reading() as session:
-            rows = session.rows(
-                statement, account=self.name, dataset=dataset, query=asked, analyst=whose
-            )
+            found = session.rows(sql.ANSWERS_TO, account=self.name, dataset=dataset, query=asked)
+            seen = [entry for entry, label in found if reader.sees(label)]
+            rows = [
+                session.row(sql.ANSWER, account=self.name, entry=entry) or (entry, None, None)
+                for entry in (seen[-1:] if last else seen)
+            ]
         for entry, text, digest in rows:
             if not isinstance(text, str) or texts.digest(text) != digest:
                 place = f"the answer of entry {entry} of account {self.name!r}"

@@ -9,7 +9,6 @@ from quaestor.accounting.releases.base import check_real
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.definition import plan_problem, planned_epsilon
 from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, charge_facts
-from quaestor.ledger.journal.data_versions import DataVersion, version_between
 from quaestor.ledger.journal.declarations import read_declarations
 from quaestor.ledger.journal.entries import read_entries
 from quaestor.ledger.journal.events import opened_by
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from quaestor.ledger.cashier import Cashier
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.appender import State
+    from quaestor.ledger.journal.data_versions import DataVersion
     from quaestor.ledger.journal.declarations import RecordedDeclaration
     from quaestor.ledger.journal.entries import Entry
     from quaestor.ledger.journal.verification import Verification
@@ -136,20 +136,9 @@ class AccountView(ABC):
         with self._store.reading() as session:
             return read_declarations(session, self.name)
 
+    @abstractmethod
     def data_versions(self, dataset: str | None = None) -> tuple[DataVersion, ...]:
         """Every refresh of the data that was recorded: of one dataset, or of all."""
-        with self._store.reading() as session:
-            found = map(DataVersion._make, session.rows(sql.VERSIONS, account=self.name))
-        return tuple(each for each in found if dataset in (None, each.dataset))
-
-    def version_of(self, entry: int, *, dataset: str) -> str:
-        """The version of the data that an entry's answer is of; empty if none was recorded."""
-        versions = self.data_versions(dataset)
-        if not versions:
-            return ""
-        with self._store.reading() as session:
-            places = session.row(sql.PLACES, account=self.name, entry=entry)
-        return version_between(versions, *(places or (0, None)))
 
     def standing(self, *, dataset: str | None = None) -> Standing:
         """How the account stands, for its owner: on one dataset, or on those last charged.

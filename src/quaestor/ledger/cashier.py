@@ -27,6 +27,7 @@ from quaestor.ledger.journal.appender import (
     refuse_after,
     write,
 )
+from quaestor.ledger.price import label_of
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
 
@@ -270,7 +271,7 @@ class Cashier:
                     entry=entry,
                     dataset=request.dataset,
                     query=request.query,
-                    analyst=request.analyst,
+                    analyst=label_of(request.audience, request.analyst),
                     answer=kept,
                 )
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from quaestor.ledger.cashier import Cashier, Once
-    from quaestor.ledger.price import Request
+    from quaestor.ledger.price import AnswerReader, Request
 
 __all__ = ["PATIENCE", "Charge", "claim", "original"]
 
@@ -222,7 +222,12 @@ class _Lease:
 
 
 def claim(
-    cashier: Cashier, request: Request, answer: Callable[[], _Stored | None], *, patience: float
+    cashier: Cashier,
+    request: Request,
+    answer: Callable[[], _Stored | None],
+    *,
+    reader: AnswerReader,
+    patience: float,
 ) -> _Stored | JobState:
     """The stored answer, or a charge to be completed: a new one, or one that was left behind.
 
@@ -231,8 +236,7 @@ def claim(
             the question completes it.
         AnswerPending: somebody is still at work on it.
     """
-    analyst = request.analyst if cashier.limits.definition.shares else ""
-    question = SharedQuestion(cashier.name, request, analyst=analyst)
+    question = SharedQuestion(cashier.name, request, reader=reader)
     once: Once[JobState | Waiting | Answered] = question
     deadline, pause = time.monotonic() + patience, _FIRST
     while True:

@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quaestor.errors import KeyReused
 from quaestor.ledger import stored_text as texts
+from quaestor.ledger.price import label_of
 from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
     from quaestor.ledger.journal.appender import Journal
-    from quaestor.ledger.price import Request
+    from quaestor.ledger.price import AnswerReader, Request
     from quaestor.ledger.store.base import Session
 
 __all__ = [
@@ -104,7 +105,9 @@ class KeyedCharge:
     def __init__(self, account: str, request: Request, *, key: str) -> None:
         """Keep the key, and a digest of all that the entry says."""
         self._account, self._key = account, texts.name("key", key)
-        said = (request.dataset, request.analyst, request.purpose, request.query, *request.blocks)
+        said = [request.dataset, request.analyst, request.purpose, request.query]
+        said += [request.audience] if request.audience else []
+        said += request.blocks
         self._request = texts.digest(
             texts.canonical([texts.releases_to_text(request.releases), *said])
         )
@@ -161,12 +164,13 @@ class Answered(NamedTuple):
 class SharedQuestion:
     """A question that is answered once for one charge, whoever asks it at the same time."""
 
-    def __init__(self, account: str, request: Request, *, analyst: str) -> None:
-        """Keep what makes it the same; ``analyst`` is empty where answers are for everybody."""
-        self._account, self._request, self._analyst = account, request, analyst
+    def __init__(self, account: str, request: Request, *, reader: AnswerReader) -> None:
+        """Keep what makes it the same: it is for the same people, whoever asks."""
+        self._account, self._request, self._reader = account, request, reader
         self.waited: tuple[int, int] | None = None
         """The entry and attempt that was waited for: its failure is not tried again at once."""
-        said = (request.dataset, request.query, analyst, texts.releases_to_text(request.releases))
+        label = label_of(request.audience, request.analyst if reader.quotas else "")
+        said = (request.dataset, request.query, label, texts.releases_to_text(request.releases))
         self.digest = texts.digest(texts.canonical([*said, *request.blocks]))
 
     def look(self, session: Session) -> JobState | Waiting | Answered | Left | None:
@@ -189,14 +193,13 @@ class SharedQuestion:
 
     def _known(self, session: Session, now: str) -> JobState | Waiting | Answered | None:
         """What stands in the way of a new charge; a job alone is one that can be taken over."""
-        answered = session.row(
-            sql.HAS_ANSWER,
+        answers = session.rows(
+            sql.ANSWERS_TO,
             account=self._account,
             dataset=self._request.dataset,
             query=self._request.query,
-            analyst=self._analyst,
         )
-        if answered is not None:
+        if any(self._reader.sees(label) for _, label in answers):
             return Answered()
         row = session.row(sql.JOB_OF_QUESTION, account=self._account, question=self.digest)
         if row is None:

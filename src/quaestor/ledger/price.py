@@ -7,23 +7,29 @@ tell what other analysts have charged, and so what they were answered.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quaestor.accounting.releases import Release
 from quaestor.errors import BudgetExceeded, InvalidParameter
+from quaestor.ledger import stored_text as texts
 from quaestor.ledger.amounts import above, below, shown_above, shown_below
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
 
 __all__ = [
     "MANY",
+    "AnswerReader",
     "Balance",
     "MeterReading",
     "Price",
     "Reading",
     "Request",
     "checked_releases",
+    "chosen_audience",
+    "is_audience",
+    "label_of",
 ]
 
 _MOST_SHOWN = 12
@@ -49,6 +55,8 @@ class Request:
     """The blocks of time whose rows it reads, where the account has a budget for each."""
     approval: str = ""
     """The id of the submission that was approved, if it was."""
+    audience: str = ""
+    """Who may see the answer, if that is not as always: see :func:`chosen_audience`."""
 
 
 def checked_releases(field: str, value: object) -> tuple[Release, ...]:
@@ -234,3 +242,61 @@ def _some(listed: tuple[str, ...]) -> str:
 
 def _title(meter: str, analyst: str | None) -> str:
     return meter if analyst is None else f"{meter} of {analyst}'s quota"
+
+
+# Who may see an answer: the analyst who asked, a group, or everybody on the account. Without a word
+# it is the analyst where the account has quotas, and everybody where it has none. What is said
+# otherwise is kept with the charge. Names, of analysts and of groups, are what callers say.
+
+_GROUP = "group:"
+_VALID = "analyst, everybody or group:NAME, of a group that you are in"
+
+
+def chosen_audience(audience: str, *, analyst: str, member_of: Sequence[str], quotas: bool) -> str:
+    """What an entry keeps of who may see its answer: nothing, if that is as always."""
+    if audience in ("", "analyst" if quotas else "everybody"):
+        return ""
+    if audience == "analyst":
+        texts.name("analyst", analyst)
+        return audience
+    group = audience.removeprefix(_GROUP) if isinstance(audience, str) else ""
+    if audience != "everybody" and (group == audience or not group or group not in member_of):
+        raise InvalidParameter("audience", audience, _VALID)
+    texts.name("audience", group)
+    return audience
+
+
+def is_audience(audience: str) -> bool:
+    """Whether an entry can keep this."""
+    return audience in {"", "analyst", "everybody"} or audience.startswith(_GROUP)
+
+
+def label_of(audience: str, analyst: str) -> str:
+    """Whose an answer is, as the store keeps it: the analyst's or, if more was said, no name's.
+
+    Names have no blank at their ends, and none is a star.
+    """
+    if audience == "everybody":
+        return "*"
+    if audience == "analyst":
+        return f" {analyst}"
+    return f" {audience} " if audience else analyst
+
+
+class AnswerReader(NamedTuple):
+    """Who would like to see an answer."""
+
+    analyst: str
+    member_of: tuple[str, ...]
+    quotas: bool
+    """Whether the account has quotas, so that answers are of one analyst if nothing is said."""
+
+    def sees(self, label: str) -> bool:
+        """Whether an answer with this label is for this reader."""
+        if label == "*":
+            return True
+        if label.endswith(" "):
+            return label[1:-1].removeprefix(_GROUP) in self.member_of
+        if label.startswith(" "):
+            return bool(self.analyst) and label[1:] == self.analyst
+        return not self.quotas or label == self.analyst

@@ -65,6 +65,9 @@ Groups = Annotated[
 ]
 
 
+MemberOf = Annotated[
+    list[str] | None, typer.Option("--member-of", help="A group that you are in; repeat it.")
+]
 Anew = Annotated[
     bool, typer.Option("--anew", help="Pay for another answer, though there may be one.")
 ]
@@ -86,6 +89,10 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     anew: Anew = False,  # noqa: FBT002
     approval: Annotated[
         str, typer.Option("--approval", help="What account submit has printed, once approved.")
+    ] = "",
+    member_of: MemberOf = None,
+    audience: Annotated[
+        str, typer.Option("--audience", help="Who may see it: analyst, everybody, group:NAME.")
     ] = "",
     catalog: CatalogFile = None,
     form: Annotated[
@@ -116,6 +123,8 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
             groups=groups,
             anew=anew,
             approval=approval,
+            member_of=tuple(member_of or ()),
+            audience=audience,
         )
         _show(answer, curator, form=form, out=out, analyst=analyst)
 
@@ -133,6 +142,7 @@ def preview(  # noqa: PLR0913  # as for a query
     rows: Rows = None,
     groups: Groups = None,
     anew: Anew = False,  # noqa: FBT002
+    member_of: MemberOf = None,
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
@@ -149,6 +159,7 @@ def preview(  # noqa: PLR0913  # as for a query
             rows=rows,
             groups=groups,
             anew=anew,
+            member_of=tuple(member_of or ()),
         )
     if json:
         print_json(seen.to_dict())
@@ -251,7 +262,8 @@ def _show(
         if form is AnswerForm.json:
             print_json({"out": str(out), "account": answer.account, "receipt": answer.receipt})
         else:
-            say(f"Wrote {out}, receipt {answer.receipt} of account {answer.account}", plain=True)
+            receipt = "" if answer.receipt is None else f", receipt {answer.receipt}"
+            say(f"Wrote {out}{receipt} of account {answer.account}", plain=True)
 
 
 def _write(answer: Answer, form: AnswerForm, out: Path) -> None:

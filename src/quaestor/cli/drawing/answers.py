@@ -31,7 +31,8 @@ def print_answer(answer: Answer, standing: HolderStanding) -> None:
     for note in answer.notes:
         say(note, plain=True)
     paid = "paid" if answer.repeated else "cost"
-    say(f"{paid} {_cost(answer.epsilon, answer.delta)}, receipt {answer.receipt}", plain=True)
+    receipt = "" if answer.receipt is None else f", receipt {answer.receipt}"
+    say(f"{paid} {_cost(answer.epsilon, answer.delta)}{receipt}", plain=True)
     if answer.data_version:
         say(f"data version {answer.data_version}", plain=True)
     if answer.repeated:

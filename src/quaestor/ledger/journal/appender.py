@@ -168,6 +168,7 @@ class Journal:
             query=request.query,
             releases=texts.releases_to_text(request.releases),
             detail=texts.detail_of(request.statement or request.approval, request.blocks),
+            answer=request.audience,
         )
         return entry
 

@@ -10,6 +10,7 @@ from quaestor.ledger import stored_text as texts
 from quaestor.ledger.journal.declarations import DatasetDigests
 from quaestor.ledger.journal.events import CHARGES, GENESIS, KINDS, SETTLEMENTS
 from quaestor.ledger.journal.kept_terms import KeptTerms
+from quaestor.ledger.price import is_audience, label_of
 
 if TYPE_CHECKING:
     from quaestor.ledger.journal.events import Event
@@ -44,7 +45,9 @@ class Chain:
         self.charged: Counter[Charged] = Counter()
         """How often each was charged and not given back."""
         self.answers: dict[int, tuple[str, str, str, str]] = {}
-        """(dataset, query, analyst, digest) of entries with a stored answer."""
+        """(dataset, query, whose it is, digest) of entries with a stored answer."""
+        self._labels: dict[int, str] = {}
+        """Whose the answers of open entries will be."""
         self._open: dict[int, Charged] = {}
         self._drawn: set[int] = set()
         """Those of them whose noise may have been drawn."""
@@ -87,7 +90,7 @@ class Chain:
             return "its entry is not the next one, or the account is closed"
         if kind in {"declared", "refreshed"} and not self._describes(event):
             return "it does not say what of which dataset is as it is from here on"
-        return self._terms.problem(event, closed=self.closed) or self._misplaced(kind, entry)
+        return self._terms.problem(event, closed=self.closed) or self._misplaced(event)
 
     def _describes(self, event: Event) -> bool:
         """Whether it says something of a dataset: digests, or the label of a version."""
@@ -101,8 +104,11 @@ class Chain:
             return False
         return not self.closed
 
-    def _misplaced(self, kind: str, entry: int) -> str | None:
+    def _misplaced(self, event: Event) -> str | None:
         """What is wrong with an event about a charge, as that charge stands."""
+        kind, entry = event.kind, event.entry
+        if kind in CHARGES and not is_audience(event.answer):
+            return "it does not say who may see its answer"
         if kind in SETTLEMENTS and entry not in self._open:
             return "it settles an entry that is not open"
         if kind == "drawing" and (entry not in self._open or entry in self._drawn):
@@ -128,15 +134,17 @@ class Chain:
             self.charged[charged] += 1
             if kind == "reserved":
                 self._open[entry] = charged
+                self._labels[entry] = label_of(event.answer, event.analyst)
         elif kind == "drawing":
             self._drawn.add(entry)
         elif kind in SETTLEMENTS:
             charged = self._open.pop(entry)
             self._drawn.discard(entry)
+            label = self._labels.pop(entry)
             if kind == "void":
                 self.charged[charged] -= 1
             elif event.answer:
-                dataset, analyst, query, *_ = charged
-                self.answers[entry] = (dataset, query, analyst, event.answer)
+                dataset, _, query, *_ = charged
+                self.answers[entry] = (dataset, query, label, event.answer)
         elif kind == "closed":
             self.closed = True

@@ -43,6 +43,8 @@ class Entry:
     """Why it is void, if it is."""
     answer: str
     """The SHA-256 of the stored answer, if one was stored."""
+    audience: str = ""
+    """Who may see the answer, if that is not as always."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -71,7 +73,7 @@ def read_entries(store: Store, account: str, *, after: int) -> Iterator[Entry]:
 
 def _entry(row: tuple[Any, ...]) -> Entry:
     number, kind, time, analyst, dataset, purpose, query, releases, *rest = row
-    detail, settled_as, settled, reason, answer = rest
+    detail, settled_as, settled, reason, answer, audience = rest
     imported = kind == "imported"
     statement, blocks = texts.parts_of(detail)
     return Entry(
@@ -89,4 +91,5 @@ def _entry(row: tuple[Any, ...]) -> Entry:
         settled=time if imported else settled,
         reason=reason or "",
         answer=answer or "",
+        audience=audience,
     )

@@ -76,7 +76,8 @@ class Event(NamedTuple):
     and of a charge that needed one, the first digits of the submission's hash; otherwise the
     reason for what happened."""
     answer: str = ""
-    """The SHA-256 of the stored answer, if one was stored."""
+    """The SHA-256 of the stored answer, if one was stored; of a charge, who may see its answer, if
+    that is not as always."""
     previous: str = GENESIS
     """The hash of the event before."""
     hash: str = ""

@@ -155,7 +155,7 @@ class Blocked(Open):
         together = "even if all analysts put what they see together"
         yield (
             f"Time is divided by {self.every}s, from {self.first} on, and every {self.every} has "
-            f"a budget of its own. For every person whose rows are all of one {self.every}, all "
+            f"a budget of its own. For every person whose dated rows are all of one {self.every}, all "
             f"answers together are {each}, {together}."
         )
         yield "Compared are the data without a person and the same data with that person."
@@ -166,6 +166,9 @@ class Blocked(Open):
             )
             return
         total = person_total(epsilon=terms.epsilon, delta=terms.delta, most=self.most)
+        if total.delta >= 1.0:
+            yield f"In all, nothing is promised to a person in {self.most} {self.every}s."
+            return
         yield (
             f"For a person in at most {self.most} of them, all answers together, however long "
             f"time goes on, are ({total.epsilon!r}, {total.delta!r})-differentially private."
@@ -173,8 +176,9 @@ class Blocked(Open):
         if self.enforced:
             yield (
                 f"That holds for everybody: of each person only rows of the earliest {self.most} "
-                f"{self.every}s count. It is assumed that no row is dated back, or dated anew, "
-                "once its person was asked about."
+                f"{self.every}s count. It is assumed that rows are only added as time passes: that "
+                "none arrives late, gets another date or is deleted, once its person was asked "
+                "about."
             )
         else:
             yield (

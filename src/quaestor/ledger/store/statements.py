@@ -29,7 +29,6 @@ __all__ = [
     "EVENTS",
     "EVENT_KINDS",
     "HASH",
-    "HAS_ANSWER",
     "HEADS",
     "HISTORY",
     "HOLD_JOB",
@@ -180,7 +179,7 @@ AND kind IN ('reserved', 'imported')
 
 ENTRIES = """
 SELECT c.seq, c.entry, c.kind, c.time, c.analyst, c.dataset, c.purpose, c.query, c.releases,
-c.detail, s.kind, s.time, s.detail, s.answer
+c.detail, s.kind, s.time, s.detail, s.answer, c.answer
 FROM ledger_events c LEFT JOIN ledger_events s
 ON s.account = c.account AND s.entry = c.entry AND s.kind IN ('released', 'void')
 WHERE c.account = :account AND c.seq > :seq AND c.entry > :after
@@ -220,19 +219,18 @@ INSERT INTO ledger_answers (account, entry, dataset, query, analyst, answer)
 VALUES (:account, :entry, :dataset, :query, :analyst, :answer)
 """
 
-# With :analyst = '' anybody's. The newest, so that a question asked and paid for again is answered
-# by what was paid for last.
-_ANSWER = """
+# Whose the answers to a question are: who may see them is decided by ``ledger.price``.
+ANSWERS_TO = """
+SELECT entry, analyst FROM ledger_answers
+WHERE account = :account AND dataset = :dataset AND query = :query ORDER BY entry
+"""
+
+ANSWER = """
 SELECT a.entry, a.answer, e.answer FROM ledger_answers a LEFT JOIN ledger_events e
 ON e.account = a.account AND e.entry = a.entry
 AND e.kind IN ('released', 'void') AND e.kind = 'released'
-WHERE a.account = :account AND a.dataset = :dataset AND a.query = :query
-AND (:analyst = '' OR a.analyst = :analyst)
+WHERE a.account = :account AND a.entry = :entry
 """
-
-ANSWER = f"{_ANSWER}ORDER BY a.entry DESC LIMIT 1"
-
-ANSWERS_TO = f"{_ANSWER}ORDER BY a.entry"
 
 ANSWERS = """
 SELECT entry, dataset, query, analyst, answer FROM ledger_answers
@@ -281,11 +279,6 @@ CHARGE_OF = """
 SELECT analyst, purpose FROM ledger_events
 WHERE account = :account AND seq > :entry AND entry = :entry AND kind = 'reserved'
 ORDER BY seq LIMIT 1
-"""
-
-HAS_ANSWER = """
-SELECT entry FROM ledger_answers WHERE account = :account AND dataset = :dataset
-AND query = :query AND (:analyst = '' OR analyst = :analyst) LIMIT 1
 """
 
 JOBS = """
