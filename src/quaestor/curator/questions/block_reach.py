@@ -1,6 +1,6 @@
 """Which blocks of time a question can reach, by its conditions alone: these are what is charged.
 
-Nothing here has to be trusted: the kernel reads no rows but those of the charged blocks. If too few
+The kernel reads no rows but those of the charged blocks. If too few
 blocks were found, the answer would lack rows, and be as private.
 """
 

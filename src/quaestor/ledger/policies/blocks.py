@@ -155,8 +155,8 @@ class Blocked(Open):
         together = "even if all analysts put what they see together"
         yield (
             f"Time is divided by {self.every}s, from {self.first} on, and every {self.every} has "
-            f"a budget of its own. For every person whose dated rows are all of one {self.every}, all "
-            f"answers together are {each}, {together}."
+            f"a budget of its own. For every person whose dated rows are all of one {self.every}, "
+            f"all answers together are {each}, {together}."
         )
         yield "Compared are the data without a person and the same data with that person."
         if self.most is None:
