@@ -233,13 +233,13 @@ class AccountLimits:
             ),
         )
 
-    def _seen(self, balances: Balances, holder: str, request: Request) -> _Seen:
+    def _seen(self, balances: Balances, holder: str, request: Request) -> _HolderTotals:
         """Somebody's totals in each block that a request is about; without blocks, once."""
         blocks = request.blocks or _NO_BLOCKS
         by_block = {block: self._spent(balances, holder, block) for block in blocks}
-        return _Seen(self.limit(holder), by_block)
+        return _HolderTotals(self.limit(holder), by_block)
 
-    def _fitting(self, seen: Sequence[_Seen], request: Request) -> str | None:
+    def _fitting(self, seen: Sequence[_HolderTotals], request: Request) -> str | None:
         """The most revealing version of what is asked that fits, where it is all of one kind."""
         kinds = counts_of(request.releases)
         if not self.definition.policy.chosen_freely or len(kinds) != 1:
@@ -254,7 +254,7 @@ class AccountLimits:
         return None if found is None else str(found * count)
 
 
-class _Seen(NamedTuple):
+class _HolderTotals(NamedTuple):
     """A limit, and what it has been used by, in each block of time (without blocks, once)."""
 
     limit: Limit

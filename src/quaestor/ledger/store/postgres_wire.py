@@ -108,7 +108,7 @@ def _answers(server: PGconn, count: int) -> Generator[Any, Any, list[PGresult]]:
     return results
 
 
-class _Plan(NamedTuple):
+class _WireStatement(NamedTuple):
     """A statement as the server wants it: parameters by number, each name once."""
 
     name: bytes
@@ -117,10 +117,10 @@ class _Plan(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _plan(statement: str, name: str) -> _Plan:
+def _plan(statement: str, name: str) -> _WireStatement:
     names = tuple(dict.fromkeys(_NAME.findall(statement)))
     text = _NAME.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
-    return _Plan(name.encode(), text.encode(), names)
+    return _WireStatement(name.encode(), text.encode(), names)
 
 
 def _value(value: str | int | None) -> bytes | None:
