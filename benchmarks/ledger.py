@@ -46,8 +46,8 @@ threads of one process, whose charges share transactions, beside 16 raw connecti
 different releases, the median of 200 calls, each after a charge by somebody else, so that totals
 are read anew. *History* is the balance after each of these entries: on SQLite the first that this
 process asks for, with imports and the prices of 1,000 releases, which it knows when it comes to
-PostgreSQL. *Open* is a new process, from the address to the first price of that account, the imports of
-SQLAlchemy and the driver included. *Verify* recomputes all of it.
+PostgreSQL. *Open* is a new process, from the address to the first price of that account, the
+imports of SQLAlchemy and the driver included. *Verify* recomputes all of it.
 
 Where the cores are busy with something else (see the load), writers who stand in line for one
 account wait for the one among them that has no core; raw ones do not wait for each other.
