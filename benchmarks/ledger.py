@@ -44,9 +44,10 @@ threads of one process, whose charges share transactions, beside 16 raw connecti
 
 *Refuse* is a charge that does not fit. *Price* is `account.price` after 100,000 entries of 1,000
 different releases, the median of 200 calls, each after a charge by somebody else, so that totals
-are read anew. *History* is the balance after each of these entries, by a process that has not asked
-before. *Open* is a new process, from the address to the first price of that account, the imports of
-SQLAlchemy and the driver included. *Verify* recomputes all of it.
+are read anew. *History* is the balance after each of these entries: on SQLite the first that this
+process asks for, with imports and the prices of 1,000 releases, which it knows when it comes to
+PostgreSQL. *Open* is a new process, from the address to the first price of that account, the
+imports of SQLAlchemy and the driver included. *Verify* recomputes all of it.
 
 Where the cores are busy with something else (see the load), writers who stand in line for one
 account wait for the one among them that has no core; raw ones do not wait for each other.

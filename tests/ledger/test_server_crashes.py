@@ -106,17 +106,39 @@ def test_what_many_writers_were_told_survives_forty_killed_servers(server: Any) 
     crash(server, 40, writers=16)
 
 
-def charge_without_the_disk(address: str) -> None:
+def charge_without_the_disk(address: str, key: str = "") -> None:
     """Charge in another process, which is killed before it has asked for the log to be flushed."""
     child = os.fork()
     if child == 0:
         try:
             del postgres._DURABLE[2:]
             with Ledger(address) as ledger:
-                ledger.account("crash").reserve(STEP)
+                ledger.account("crash").reserve(STEP, key=key)
         finally:
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
+
+
+def stop_flushing(connection: psycopg.Connection[Any]) -> None:
+    """Leave the log to those who wait for it."""
+    found = connection.execute(
+        "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
+    ).fetchone()
+    assert found is not None
+    os.kill(found[0], signal.SIGSTOP)
+
+
+def test_a_key_that_somebody_else_has_charged_is_durable_before_it_is_told(server: Any) -> None:
+    address = str(server.get_uri())
+    with Ledger(address) as ledger, psycopg.connect(address, autocommit=True) as connection:
+        account = ledger.open_account(definition("crash", epsilon=1e6))
+        stop_flushing(connection)
+        charge_without_the_disk(address, key="monday")
+        assert account.reserve(STEP, key="monday").entry == 1
+        connection.close()
+        kill_and_restart(server)
+        assert [entry.number for entry in account.entries()] == [1]
+        ledger.verify()
 
 
 def test_who_has_only_looked_goes_on_after_a_crash(server: Any) -> None:
@@ -124,11 +146,7 @@ def test_who_has_only_looked_goes_on_after_a_crash(server: Any) -> None:
     address = str(server.get_uri())
     with Ledger(address) as ledger, psycopg.connect(address, autocommit=True) as connection:
         account = ledger.open_account(definition("crash", epsilon=1e6))
-        writer = connection.execute(
-            "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"
-        ).fetchone()
-        assert writer is not None
-        os.kill(writer[0], signal.SIGSTOP)  # nobody else flushes the log
+        stop_flushing(connection)
         charge_without_the_disk(address)
         assert account.state().entries == 1
         assert account.remaining()

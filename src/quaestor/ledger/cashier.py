@@ -119,8 +119,8 @@ class Cashier:
         with self.store.reading() as session:
             found = job.look(session)
             final = not isinstance(found, jobs.Left | jobs.Waiting | None)
-            told = final and not session.durable()
-        if told:
+            hasty = final and not session.durable()
+        if hasty:
             write(self.store, self.name, lambda _: None)  # durable with all that was before
         if isinstance(found, jobs.Left):
             taken: _Found | None = write(self.store, self.name, job.take)

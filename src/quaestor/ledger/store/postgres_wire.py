@@ -74,7 +74,7 @@ def exchange(
     server.enter_pipeline_mode()
     answers = []  # False: of a plan
     for text, parameters in statements:
-        plan = _plan(text, hot.get(text, ""))
+        plan = _planned_text(text, hot.get(text, ""))
         values = [_value(parameters[name]) for name in plan.parameters]
         if not plan.name:
             server.send_query_params(plan.text, values)
@@ -108,7 +108,7 @@ def _answers(server: PGconn, count: int) -> Generator[Any, Any, list[PGresult]]:
     return results
 
 
-class _WireStatement(NamedTuple):
+class _PlannedText(NamedTuple):
     """A statement as the server wants it: parameters by number, each name once."""
 
     name: bytes
@@ -117,10 +117,10 @@ class _WireStatement(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _plan(statement: str, name: str) -> _WireStatement:
+def _planned_text(statement: str, name: str) -> _PlannedText:
     names = tuple(dict.fromkeys(_NAME.findall(statement)))
     text = _NAME.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
-    return _WireStatement(name.encode(), text.encode(), names)
+    return _PlannedText(name.encode(), text.encode(), names)
 
 
 def _value(value: str | int | None) -> bytes | None:
