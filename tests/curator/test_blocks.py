@@ -305,6 +305,37 @@ def test_blocks_are_kept_by_one_table_alone() -> None:
         catalog_from_toml(uneven, file="quaestor.toml", folder=".")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('{ date = "visited"', '{ date = "paid"'),
+        ("[tables.visits", "[tables.stays"),
+    ],
+    ids=["another column", "another name"],
+)
+def test_dates_are_fixed_when_an_account_is_opened(tmp_path: Path, old: str, new: str) -> None:
+    # one row, dated by two columns, would be paid for in two months
+    text = CATALOG.replace('visited = "date"', 'visited = "date"\npaid = "date"')
+    duckdb.sql(
+        "COPY (SELECT 1 AS patient, DATE '2024-01-05' AS visited, DATE '2024-02-05' AS paid, 7 AS"
+        f" cost) TO '{tmp_path}/visits.parquet'"
+    )
+    asked = "SELECT COUNT(*) FROM {} WHERE {} < DATE '2024-03-01'"
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        before = catalog_from_toml(text, folder=str(tmp_path))
+        open_from_catalog(before, "clinic", ledger=ledger)
+        with Curator(before, ledger=ledger) as curator:
+            curator.ask(asked.format("visits", "visited"), epsilon=SURE)
+        after = catalog_from_toml(text.replace(old, new), folder=str(tmp_path))
+        table = "stays" if "stays" in new else "visits"
+        with (
+            Curator(after, ledger=ledger) as curator,
+            pytest.raises(RefusedQuery, match=r"opened for rows that are dated by visits\.visited"),
+        ):
+            curator.ask(asked.format(table, "paid" if "paid" in new else "visited"), epsilon=SURE)
+        assert len(list(ledger.account("clinic").entries())) == 1
+
+
 def test_a_table_with_blocks_is_written_as_it_is_read(clinic: Curator) -> None:
     table = clinic.catalog.table("visits")
     assert table is not None

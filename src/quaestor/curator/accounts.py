@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from quaestor.accounting.expressions import parse_releases
 from quaestor.curator.catalog.source_digests import declared_of
 from quaestor.curator.pricing.priced_question import Budget, plan, price
+from quaestor.curator.questions.block_reach import dated_by
 from quaestor.errors import InvalidParameter
 from quaestor.ledger import (
     AccountDefinition,
@@ -90,7 +91,8 @@ def open_from_catalog(
 
 def _policy(catalog: Catalog, planned: AccountPlan) -> Open | Planned | Dashboard:
     if planned.blocks is not None:
-        return Blocked(**asdict(planned.blocks), expected=_releases(planned.expected))
+        dates = dated_by(catalog, planned.datasets)
+        return Blocked(**asdict(planned.blocks), expected=_releases(planned.expected), dates=dates)
     if planned.policy == "planned":
         return Planned(releases={dataset: _releases(texts) for dataset, texts in planned.plan})
     if planned.policy == "dashboard":

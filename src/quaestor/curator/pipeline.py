@@ -107,8 +107,7 @@ def _paid_blocks(payer: Account, paid: Request) -> ChargedBlocks | None:
     calendar = policy.calendar if policy.by_blocks else None
     if calendar is None:
         return None
-    every, first, kept = calendar
-    return ChargedBlocks(every=every, labels=paid.blocks, first=first, kept=kept)
+    return ChargedBlocks(labels=paid.blocks, **calendar._asdict())
 
 
 def answered(

@@ -330,6 +330,8 @@ def _accepted(sides: dict[str, Side]) -> Iterator[str]:
         "a union, the other way": (q.Union((ages, plain)), charged(JANUARY)),
         "two ranks": (q.Join(scan, other, on, "inner"), charged(JANUARY, kept=2)),
         "another length": (scan, ChargedBlocks(every="year", labels=("2024",), first="2024")),
+        "another column": (scan, replace(charged(JANUARY), dates=(("days", "paid"),))),
+        "another table": (scan, replace(charged(JANUARY), dates=(("texts", "seen"),))),
     }
     for words, (rows, blocks) in attacks.items():
         found = outcome(_question(rows, blocks), sides["base"])

@@ -49,6 +49,8 @@ class Calendar(NamedTuple):
     every: str
     first: str
     kept: int | None
+    dates: tuple[tuple[str, str], ...] = ()
+    """The tables whose rows are dated, each with its column; none if that is not fixed."""
 
 
 class PersonTotal(NamedTuple):

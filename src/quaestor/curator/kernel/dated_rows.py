@@ -32,6 +32,8 @@ class ChargedBlocks:
     """The first block there is: rows before it have no rank."""
     kept: int | None = None
     """How many blocks of a unit count, its earliest ones; None if all do."""
+    dates: tuple[tuple[str, str], ...] = ()
+    """The tables that may be cut, each with the column that dates its rows; none if any may."""
 
     def __post_init__(self) -> None:
         """Check that they are blocks, each once and in order."""
@@ -39,6 +41,13 @@ class ChargedBlocks:
             raise InvalidParameter("blocks", self.labels, "in their order")
         if self.kept is not None and (type(self.kept) is not int or self.kept < 1):
             raise InvalidParameter("kept", self.kept, "a positive number of blocks")
+        if self.kept is not None and len(self.dates) > 1:
+            raise InvalidParameter("dates", self.dates, "of one table, where blocks are kept")
+
+    def check_date(self, table: str, column: str) -> None:
+        """Refuse a table whose rows would be dated otherwise than when the blocks were fixed."""
+        if self.dates and (table, column) not in self.dates:
+            raise InvalidParameter("dates", (table, column), "what the account was opened with")
 
     def spans(self) -> list[tuple[dt.date, dt.date]]:
         """First days and days after, of runs of blocks that follow each other."""

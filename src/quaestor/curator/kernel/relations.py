@@ -183,6 +183,7 @@ class Relations:
             return None
         if table.blocks.every != self.blocks.every:
             raise InvalidParameter("blocks", table.blocks.every, f"by the {self.blocks.every}")
+        self.blocks.check_date(table.name, table.blocks.date)
         return table.blocks.date
 
     def _dated(

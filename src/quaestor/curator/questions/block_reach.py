@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.language.query import Query, Relation
 
-__all__ = ["blocks_in_words", "charged_blocks"]
+__all__ = ["blocks_in_words", "charged_blocks", "dated_by"]
 
 _DAY = dt.timedelta(days=1)
 
@@ -67,6 +67,7 @@ def charged_blocks(
             remedy="join (not LEFT JOIN) every private table to one whose rows are dated: "
             + (", ".join(_dated_tables(catalog, query.dataset)) or "the catalog declares none"),
         )
+    _refuse_other_dates(catalog, query.dataset, calendar)
     dated = _dated_tables(catalog, query.dataset)
     if calendar.kept is not None and len(dated) > 1:
         # each would keep blocks of its own, and a person would be in more than is promised
@@ -88,8 +89,32 @@ def charged_blocks(
             "nothing to charge",
             remedy=f"ask about dates since {calendar.first}",
         )
-    return ChargedBlocks(
-        every=calendar.every, labels=labels, first=calendar.first, kept=calendar.kept
+    return ChargedBlocks(labels=labels, **calendar._asdict())
+
+
+def _refuse_other_dates(catalog: Catalog, dataset: str, calendar: Calendar) -> None:
+    """Rows that are dated by another column than before could be paid for in two blocks."""
+    now = dated_by(catalog, (dataset,))
+    if calendar.dates and now != calendar.dates:
+        fixed, found = (
+            ", ".join(f"{table}.{column}" for table, column in each) or "nothing"
+            for each in (calendar.dates, now)
+        )
+        raise RefusedQuery(
+            f"its account was opened for rows that are dated by {fixed}, and the catalog dates "
+            f"them by {found}",
+            remedy="the owner declares the dates as they were, or opens another account",
+        )
+
+
+def dated_by(catalog: Catalog, datasets: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The tables of datasets whose rows are dated, each with the column that does it, in order."""
+    return tuple(
+        sorted(
+            (table.name, table.blocks.date)
+            for table in catalog.tables
+            if table.dataset in datasets and table.blocks is not None
+        )
     )
 
 

@@ -53,6 +53,9 @@ class Blocked(Open):
         expected: what will mostly be asked of one block.
         predecessor: a closed account on the same dataset, whose whole past is charged to every
             block that there is when this one opens: see :meth:`Ledger.open_account`.
+        dates: the tables whose rows are dated, each with the column that does it, in order. The
+            curator fixes them when it opens the account: rows that were dated by another column
+            would be in other blocks, and could be paid for twice.
     """
 
     kind: ClassVar[str] = "blocks"
@@ -68,6 +71,7 @@ class Blocked(Open):
     filter: Filter | None = None
     expected: tuple[Release, ...] = field(default=())
     predecessor: str = ""
+    dates: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Check the calendar and the numbers."""
@@ -78,6 +82,13 @@ class Blocked(Open):
             person_total(epsilon=0.0, delta=0.0, most=self.most)
         if type(self.enforced) is not bool or (self.enforced and self.most is None):
             raise InvalidParameter("enforced", self.enforced, "False, where most is left out")
+        for table, column in self.dates:
+            texts.name("dates", table)
+            texts.name("dates", column)
+        if list(self.dates) != sorted(dict(self.dates).items()):
+            raise InvalidParameter("dates", self.dates, "one column a table, in order")
+        if self.enforced and len(self.dates) > 1:
+            raise InvalidParameter("dates", self.dates, "of one table, where blocks are enforced")
         Open.__post_init__(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,6 +100,7 @@ class Blocked(Open):
             "most": self.most,
             "enforced": self.enforced,
             **({"predecessor": self.predecessor} if self.predecessor else {}),
+            **({"dates": [list(each) for each in self.dates]} if self.dates else {}),
         }
 
     @classmethod
@@ -103,6 +115,7 @@ class Blocked(Open):
             filter=None if chosen is None else filter_from_dict(chosen),
             expected=releases_from_dicts(described["expected"]),
             predecessor=described.get("predecessor", ""),
+            dates=tuple((table, column) for table, column in described.get("dates", ())),
         )
 
     def completed(self, terms: Terms) -> Open:
@@ -130,7 +143,8 @@ class Blocked(Open):
     @property
     def calendar(self) -> Calendar:
         """How time is divided, and how many blocks of a person the curator must keep."""
-        return Calendar(self.every, self.first, self.most if self.enforced else None)
+        kept = self.most if self.enforced else None
+        return Calendar(self.every, self.first, kept, self.dates)
 
     def checked_blocks(self, blocks: object) -> tuple[str, ...]:
         """The blocks that a charge names, in order; there is at least one."""
