@@ -21,7 +21,7 @@ from quaestor.errors import (
     LedgerCorrupted,
     UnknownAccount,
 )
-from quaestor.ledger import AccountDefinition, Ledger
+from quaestor.ledger import AccountDefinition, Blocked, Ledger, accounts
 from quaestor.ledger.cashier import Cashier
 from quaestor.ledger.successors import Together
 from tests.ledger.clocks import Clock
@@ -150,6 +150,35 @@ def test_only_a_closed_account_on_the_same_people_has_a_successor(ledger: Ledger
     with pytest.raises(InvalidParameter, match="itself"):
         definition("new", succeeds="new")
     assert ledger.open_account(definition("new", succeeds="old")).name == "new"
+
+
+@pytest.mark.parametrize("blocked", ["old", "new"])
+def test_blocks_of_time_are_in_no_line_for_their_epsilon_is_each_block_s(
+    ledger: Ledger, blocked: str
+) -> None:
+    """Six blocks of epsilon 1 lose 6: a sum that took them for 1 would be too small."""
+    policies = {blocked: Blocked(every="month", first="2024-01", most=6)}
+    old = ledger.open_account(definition("old", **_policy(policies.get("old"))))
+    old.close()
+    with pytest.raises(InvalidParameter, match="without blocks of time"):
+        ledger.open_account(definition("new", succeeds="old", **_policy(policies.get("new"))))
+
+
+def test_no_sum_is_certified_of_a_line_with_blocks_that_came_about_otherwise(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent(ledger)
+    with monkeypatch.context() as planted:
+        planted.setattr(accounts, "check_predecessor", lambda *_, **__: None)
+        policy = _policy(Blocked(every="month", first="2024-01", most=6))
+        new = ledger.open_account(definition("new", succeeds="old", **policy))
+    together = new.together()
+    assert together is not None
+    assert together.epsilon is None
+
+
+def _policy(policy: Blocked | None) -> dict[str, Any]:
+    return {} if policy is None else {"policy": policy}
 
 
 def test_one_account_has_one_successor_and_no_gap(ledger: Ledger) -> None:

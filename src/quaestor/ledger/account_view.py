@@ -90,7 +90,9 @@ class AccountView(ABC):
         with self._store.reading() as session:
             line = (self.definition, *predecessors(session, self.definition))
         sizes = tuple((each.name, each.epsilon, each.delta) for each in line)
-        sound = all(self._relative(each).problem() is None for each in line)
+        sound = all(
+            self._relative(each).problem() is None and not each.policy.by_blocks for each in line
+        )
         return Together.of(sizes, sound=sound)
 
     def problem(self) -> str | None:

@@ -42,6 +42,7 @@ class Together:
         Privacy", NeurIPS 2022; Vadhan, Zhang, "Concurrent Composition Theorems for
         Differential Privacy", STOC 2023]. That is optimal composition of black boxes [Murtagh,
         Vadhan, Theorem 1.5], never more than the sums of the epsilons and of the deltas.
+        An account with blocks of time is no such mechanism: its size is that of one block.
         It assumes that the sizes of the accounts were not chosen by what another had answered, and
         that all accounts compare the same worlds.
     """
@@ -111,7 +112,8 @@ def check_predecessor(session: Session, definition: AccountDefinition, *, time: 
 
     Raises:
         UnknownAccount: there is no such account.
-        InvalidParameter: it is not closed, is about other people, or compares other worlds.
+        InvalidParameter: it is not closed, is about other people, compares other worlds, or has
+            a budget for each block of time, so that its size is not what it loses as a whole.
     """
     if definition.succeeds is None:
         return
@@ -124,6 +126,12 @@ def check_predecessor(session: Session, definition: AccountDefinition, *, time: 
         raise InvalidParameter("succeeds", old.name, valid)
     if not set(old.datasets) & set(definition.datasets):
         valid = "an account on the same datasets, or on some of them"
+        raise InvalidParameter("succeeds", old.name, valid)
+    if old.policy.by_blocks or definition.policy.by_blocks:
+        valid = (
+            "an account without blocks of time, for one without: the epsilon of others is each "
+            "block's. Blocks take a past as their policy's predecessor, or say beside"
+        )
         raise InvalidParameter("succeeds", old.name, valid)
     if old.neighbours != definition.neighbours:
         valid = (
