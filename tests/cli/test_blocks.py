@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,7 +47,13 @@ def test_blocks_are_opened_charged_and_shown(quaestor: Run) -> None:
     assert json.loads(quaestor("account", "history", "trial", "--json").out)["block"] == "2024"
     assert quaestor("ledger", "verify").status == 0
     report = quaestor("account", "report", "trial", "--format", "registry")
-    assert "parameters of each year" in " ".join(report.out.split())
+    said = " ".join(report.out.split())
+    assert "The budget is by the year: epsilon" in said
+    assert "for each year" in said
+    # the field that others read is what a person loses in all, and not one year's
+    (published,) = re.findall(r"privacy_parameters:\s+epsilon: (\S+)", report.out)
+    assert 1.99 < float(published) <= 2.0  # two years of 1, of which deltas take next to nothing
+    assert "blocks, each year" in " ".join(quaestor("account", "list").out.split())
 
 
 def test_an_account_is_turned_into_blocks(quaestor: Run) -> None:

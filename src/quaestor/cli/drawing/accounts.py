@@ -111,7 +111,7 @@ def print_accounts(accounts: Iterable[AccountSummary]) -> None:
     rows = [
         [
             each.definition.name,
-            each.definition.policy.kind + _condition(each),
+            each.definition.policy.kind + _each(each) + _condition(each),
             repr(each.definition.epsilon),
             repr(each.definition.delta),
             _some(each.definition.datasets),
@@ -121,6 +121,11 @@ def print_accounts(accounts: Iterable[AccountSummary]) -> None:
         for each in accounts
     ]
     print_words(["account", "policy", "#epsilon", "#delta", "datasets", "#left", "#entries"], rows)
+
+
+def _each(account: AccountSummary) -> str:
+    calendar = account.definition.policy.calendar
+    return "" if calendar is None else f", each {calendar.every}"
 
 
 def _condition(account: AccountSummary) -> str:

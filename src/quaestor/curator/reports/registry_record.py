@@ -80,14 +80,16 @@ def _scope(facts: ReportFacts) -> str:
     calendar = facts.definition.policy.calendar
     if calendar is None:
         return "All answers of the account together are within these parameters."
-    return f"These are the parameters of each {calendar.every}. {facts.words}"
+    return f"The budget is by the {calendar.every}: {facts.target}. {facts.words}"
 
 
 def _privacy_loss(facts: ReportFacts) -> dict[str, Any]:
     definition = facts.definition
-    parameters = {"epsilon": definition.epsilon}
-    if definition.delta:
-        parameters["delta"] = definition.delta
+    whole = definition.policy.in_all(definition)
+    if whole is None:
+        parameters: Any = to_fill_in("the account promises nothing in all, only for each block")
+    else:
+        parameters = {"epsilon": whole[0], **({"delta": whole[1]} if whole[1] else {})}
     units = facts.units or to_fill_in("the column that identifies a person, and what of it counts")
     known = (
         ""

@@ -165,6 +165,13 @@ class Policy(ABC):
         """How time is divided, where each block of time has a budget of its own."""
         return None
 
+    def in_all(self, terms: Terms) -> tuple[float, float] | None:
+        """What the whole account is, as one epsilon and delta; None if it promises no such thing.
+
+        Where each block of time has a budget of its own, the account's figures are a block's.
+        """
+        return terms.epsilon, terms.delta
+
     def blocks_until(self, time: str) -> tuple[str, ...]:
         """The blocks of time that there are at a time; none where budgets are not by blocks."""
         del time

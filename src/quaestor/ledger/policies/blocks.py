@@ -146,6 +146,13 @@ class Blocked(Open):
         kept = self.most if self.enforced else None
         return Calendar(self.every, self.first, kept, self.dates)
 
+    def in_all(self, terms: Terms) -> tuple[float, float] | None:
+        """What a person loses who is in at most as many blocks as is claimed."""
+        if self.most is None:
+            return None
+        total = person_total(epsilon=terms.epsilon, delta=terms.delta, most=self.most)
+        return None if total.delta >= 1.0 else (total.epsilon, total.delta)
+
     def checked_blocks(self, blocks: object) -> tuple[str, ...]:
         """The blocks that a charge names, in order; there is at least one."""
         listed = blocks if isinstance(blocks, list | tuple | str) else ()
