@@ -11,7 +11,7 @@ from quaestor import PureDP
 from quaestor.curator import Curator
 from quaestor.curator.catalog.catalog_file import read_catalog
 from quaestor.errors import InvalidParameter, LedgerCorrupted
-from quaestor.ledger import StoredAnswer
+from quaestor.ledger import GroupQuota, StoredAnswer
 from tests.curator.hospital import write_hospital
 from tests.ledger.places import around, definition, share
 
@@ -75,6 +75,16 @@ def test_answers_are_for_whom_they_are_meant(ledger: Ledger, quotas: tuple[Any, 
     assert seen(account, "ann") == "for bob"
     assert seen(account, "carl") == "for bob"
     ledger.verify()
+
+
+def test_nobody_says_to_be_in_a_group_that_the_account_declares(ledger: Ledger) -> None:
+    team = GroupQuota(group="epi", members=("ann",), epsilon=0.5, delta=0.0)
+    account = ledger.open_account(definition(shares=QUOTAS, groups=(team,)))
+    answered(account, "ann", audience="group:epi")
+    assert seen(account, "ann") == "for ann"
+    assert seen(account, "bob", member_of=("epi",)) is None
+    with pytest.raises(InvalidParameter, match="audience"):
+        account.reserve(SMALL, analyst="bob", audience="group:epi", member_of=("epi",))
 
 
 def test_without_a_word_it_is_as_it_always_was(ledger: Ledger) -> None:

@@ -120,7 +120,7 @@ class Account(AccountView):
             approval: what :meth:`submit` has returned, where the account demands approval.
             audience: who may see the stored answer: ``analyst``, ``everybody`` on the account or
                 ``group:NAME``. If left out: the analyst where there are quotas, else everybody.
-            member_of: the groups that the analyst is in.
+            member_of: the groups that the analyst is in, beside those that the account declares.
 
         Raises:
             KeyReused: the key belongs to a charge that says something else.
@@ -176,7 +176,11 @@ class Account(AccountView):
         return request
 
     def _reader(self, analyst: str, member_of: Sequence[str]) -> AnswerReader:
-        return AnswerReader(analyst, tuple(member_of), bool(self.definition.shares))
+        """Whoever asks; who is in a group that the account declares is not for callers to say."""
+        declared = {each.group for each in self.definition.groups}
+        groups = [each.group for each in self.definition.groups_of(analyst)]
+        groups += [each for each in member_of if each not in declared]
+        return AnswerReader(analyst, tuple(groups), bool(self.definition.shares))
 
     def claim(  # noqa: PLR0913  # as for a reservation
         self,
