@@ -1,6 +1,7 @@
-# Two commands set everything up by themselves, in .venv:
+# Three commands set everything up by themselves, in .venv:
 #
 #   make demo    a liver study asked in SQL: a dozen private answers, their cost, and a refusal
+#   make serve   the same study served over HTTP: open the printed link
 #   make test    everything that CI runs: lint, types, layers, tests, doctests
 #
 # make test runs two processes; make test WORKERS=8 runs eight. Spark needs a Java, which it installs
@@ -15,11 +16,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test system lint test-slow audits mutations benchmark format lock clean
+.PHONY: demo serve test system lint test-slow audits mutations benchmark format lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/quaestor demo
+	@echo "Serve it, and sign in by a link:  make serve"
+
+serve: $(VENV)/demo.stamp
+	@test -f demo/liver/quaestor.toml || $(BIN)/quaestor demo
+	@$(BIN)/quaestor serve --catalog demo/liver/quaestor.toml --dev
 
 test: system lint
 	@$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile
@@ -50,6 +56,7 @@ benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks.auditing
 	@$(BIN)/python -m benchmarks.ledger
 	@$(BIN)/python -m benchmarks.curator
+	@$(BIN)/python -m benchmarks.accuracy
 
 format: $(VENV)/test.stamp
 	@$(BIN)/ruff format .
@@ -78,9 +85,11 @@ $(VENV)/%.stamp: requirements/%.lock pyproject.toml | $(VENV)/bin/python
 # Names, versions and hashes only. Needs uv (pip install uv).
 lock:
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
-	  --extra plot --extra curator --group demo --output-file requirements/demo.lock --quiet
+	  --extra plot --extra curator --extra service --group demo \
+	  --output-file requirements/demo.lock --quiet
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
-	  --extra plot --extra curator --extra ibis --extra postgres --extra spark --group test \
+	  --extra plot --extra curator --extra ibis --extra postgres --extra service --extra spark --extra notebook \
+	  --group test \
 	  --constraint requirements/demo.lock --output-file requirements/test.lock --quiet
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
 	  --group benchmark --constraint requirements/test.lock \

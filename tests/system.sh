@@ -21,3 +21,4 @@ need() {
 }
 
 need java "Spark" openjdk-17-jre-headless openjdk-21-jre-headless
+need chromium "the pages of the service" chromium

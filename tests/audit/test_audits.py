@@ -128,8 +128,8 @@ def test_every_kind_of_ours_is_among_them() -> None:
         for name in mechanisms.__all__
         if isinstance(kind := getattr(mechanisms, name), type) and issubclass(kind, Mechanism)
     }
-    sketches = {type(mechanism) for mechanism, _, _ in SKETCHES}
-    assert {type(ours.mechanism) for ours in OURS} | sketches == kinds - {Mechanism}
+    others = {type(mechanism) for mechanism, _, _ in ASKED}
+    assert {type(ours.mechanism) for ours in OURS} | others == kinds - {Mechanism}
 
 
 def a_cut(mechanism: Any) -> Any:
@@ -140,14 +140,25 @@ def a_variance(mechanism: Any) -> Any:
     return lambda matrix: mechanism.release(np.array(matrix)).variance([1.0]).value
 
 
-SKETCHES: list[tuple[Any, Any, tuple[Any, Any]]] = [
+def about(centre: int) -> Any:
+    return lambda mechanism: lambda counts: mechanism.release(counts, centre)
+
+
+ASKED: list[tuple[Any, Any, tuple[Any, Any]]] = [
     (mechanisms.GraphSketch(rows=4, weight=2.0), a_cut, ([(0, 1, 1.0)], [(0, 1, 0.0)])),
     (mechanisms.MatrixSketch(rows=4, weight=0.5), a_variance, ([[1.0]], [[0.0]])),
+    (
+        mechanisms.QuantileReach(probability=0.5, low=0, high=8, epsilon=2.0),
+        about(4),
+        ({4: 10}, {4: 10, 0: 1}),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("mechanism", "asked", "neighbours"), SKETCHES, ids=["graph", "matrix"])
-def test_sketches_keep_their_word(
+@pytest.mark.parametrize(
+    ("mechanism", "asked", "neighbours"), ASKED, ids=["graph", "matrix", "reach"]
+)
+def test_what_is_asked_of_a_mechanism_keeps_its_word(
     mechanism: Any, asked: Any, neighbours: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed(monkeypatch, 1)

@@ -75,16 +75,24 @@ def test_an_answer_in_json_is_the_answer_of_the_library(quaestor: Run, hospital:
 
 
 def test_an_answer_in_csv_and_arrow_has_its_errors_beside_it(quaestor: Run, hospital: Path) -> None:
-    from pyarrow import feather
+    from pyarrow import feather, parquet
 
     printed = quaestor("query", BY_WARD, "--epsilon", "60", "--format", "csv").out
     rows = list(csv.DictReader(io.StringIO(printed)))
     assert {row["ward"]: int(row["visits"]) for row in rows} == truth_by_ward()
-    assert set(rows[0]) == {"ward", "visits", "visits_error", "visits_low", "visits_high"}
+    beside = ("error", "low", "high", "whole_low", "whole_high")
+    assert set(rows[0]) == {"ward", "visits", *(f"visits_{each}" for each in beside)}
     asked = ("query", BY_WARD, "--epsilon", "60", "--out")
-    for form in ("csv", "json", "table"):
-        assert quaestor(*asked, f"answer.{form}", "--format", form).status == 0
+    for form in ("csv", "json", "table", "md", "html", "tex"):
+        assert quaestor(*asked, f"answer.{form}").status == 0
         assert "visits" in (hospital / f"answer.{form}").read_text(encoding="utf-8")
+    written = (hospital / "answer.csv").read_text(encoding="utf-8")
+    assert written == printed  # and no table drawn for terminals
+    assert quaestor(*asked, "answer.parquet", "--plot", "answer.png").status == 0
+    assert parquet.read_table(hospital / "answer.parquet").num_rows == len(rows)
+    assert (hospital / "answer.png").read_bytes().startswith(b"\x89PNG")
+    told = quaestor(*asked, "answer.xlsx", "--plot", "answer.svg", "--json").json
+    assert told == {"out": "answer.xlsx", "plot": "answer.svg", "account": "research", "receipt": 1}
     told = quaestor(*asked, "answer.json", "--json").json
     assert told == {"out": "answer.json", "account": "research", "receipt": 1}
     run = quaestor(*asked, "answer.arrow", "--format", "arrow")
@@ -135,6 +143,11 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     ((BY_WARD, "--epsilon", "1", "--analyst", "a\nb"), "analyst"),
     ((BY_WARD, "--epsilon", "1", "--purpose", "a\nb"), "purpose"),
     ((BY_WARD, "--epsilon", "1", "--format", "arrow"), "--out"),
+    ((BY_WARD, "--epsilon", "1", "--out", "report.doc"), "ends in one of .txt, .csv"),
+    ((BY_WARD, "--epsilon", "1", "--out", "report"), "ends in one of .txt, .csv"),
+    ((BY_WARD, "--epsilon", "1", "--out", "report.csv", "--format", "json"), "ends in .json"),
+    ((BY_WARD, "--epsilon", "1", "--plot", "report.csv"), ".svg, .png, .pdf"),
+    ((BY_WARD, "--epsilon", "1", "--plot", "no/such/report.svg"), "existing folder"),
     ((BY_WARD, "--epsilon", "1", "--out", "no/such/folder.csv"), "--out"),
     ((BY_WARD, "--epsilon", "1", "--catalog", "no.toml"), "no.toml"),
     (("", "--epsilon", "1"), ""),

@@ -1,5 +1,7 @@
 """Every command does what the design says: the same words for people and for programs."""
 
+import json
+import math
 import os
 import re
 import subprocess
@@ -17,6 +19,7 @@ from quaestor import __version__, compose, parse_release
 from quaestor.accounting.expressions import parse_releases
 from quaestor.accounting.theorems import THEOREMS
 from quaestor.cli.app import app
+from quaestor.errors.base import install_command
 from tests.cli.running import Run, run_process
 
 HOMOGENEOUS = "ApproxDP(epsilon=0.1, delta=1e-8) * 30"
@@ -143,6 +146,21 @@ def test_epsilon_prints_exactly_its_interval_its_delta_and_its_theorem(
     assert number(answer["epsilon"]["upper"]) == bounds.upper
     assert answer["delta"] == 1e-6
     assert answer["theorem"] in {theorem.name for theorem in THEOREMS}
+
+
+def test_a_limit_decides_the_exit_status(quaestor: Run) -> None:
+    asked = ("epsilon", "--delta", "1e-6", "Gaussian(sigma=5) * 10", "--at-most")
+    bounds = compose(*parse_releases(asked[3])).epsilon_bounds(delta=1e-6)
+    for limit, status in ((bounds.upper, 0), (math.nextafter(bounds.upper, 0), 3), (0.1, 3)):
+        assert quaestor(*asked, repr(limit)).status == status
+        answer = quaestor(*asked, repr(limit), "--json")
+        assert answer.status == status
+        assert json.loads(answer.out)["holds"] is (status == 0)
+    assert "above the limit of 0.1" in quaestor(*asked, "0.1").out
+    assert quaestor("delta", "--epsilon", "1", asked[3], "--at-most", "1").status == 0
+    assert quaestor("delta", "--epsilon", "1", asked[3], "--at-most", "0").status == 3
+    assert quaestor(*asked, "-1").status == 2
+    assert quaestor(*asked, "nan").status == 2
 
 
 @pytest.mark.parametrize("releases", HISTORIES)
@@ -534,7 +552,7 @@ def test_a_missing_plot_extra_is_named(
     assert run.status == 1
     assert run.error["code"] == "missing_extra"
     assert (run.error["package"], run.error["extra"]) == ("matplotlib", "plot")
-    assert "pip install 'quaestor[plot]'" in run.error["message"]
+    assert install_command("plot") in run.error["message"]
 
 
 def test_the_demo_draws_its_picture_where_it_is_told(quaestor: Run, tmp_path: Path) -> None:
@@ -561,7 +579,8 @@ def test_help_says_what_a_command_is_for(quaestor: Run, command: Any) -> None:
 
 @pytest.mark.parametrize("command", commands())
 def test_every_command_takes_json(quaestor: Run, command: Any) -> None:
-    assert "--json" in quaestor(command.name, "--help").out
+    if command.name != "serve":  # it answers over HTTP, and logs JSON
+        assert "--json" in quaestor(command.name, "--help").out
 
 
 def test_help_lists_every_command(quaestor: Run) -> None:

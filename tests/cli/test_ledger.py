@@ -22,6 +22,7 @@ from quaestor import PureDP
 from quaestor.cli.commands.account import account
 from quaestor.cli.commands.ledger import ledger
 from quaestor.cli.drawing.numbers import bar, bar_and_percent
+from quaestor.errors.base import install_command
 from quaestor.ledger import Ledger
 from tests.cli.running import strict_json
 
@@ -283,7 +284,10 @@ def test_what_does_not_fit_ends_with_status_3_and_changes_nothing(trial: Run) ->
 def test_a_price_charges_nothing(trial: Run) -> None:
     fits = trial("account", "price", "trial", HALF, "--json").json
     assert (fits["fits"], fits["left"], fits["would_fit"]) == (True, 2, None)
-    people = trial("account", "price", "trial", "PureDP(epsilon=2)").out
+    dear = trial("account", "price", "trial", "PureDP(epsilon=2)")
+    assert dear.status == 3
+    assert trial("account", "price", "trial", "PureDP(epsilon=2)", "--json").status == 3
+    people = dear.out
     assert "it does not fit" in people
     assert "requested 2, remaining 1, too much by 1" in people
     assert "instead, PureDP(epsilon=1.0) would fit" in people
@@ -748,7 +752,7 @@ def test_a_missing_package_is_named_with_its_extra(folder: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
     )
     assert done.returncode == 1
-    assert "pip install 'quaestor[ledger]'" in done.stderr
+    assert install_command("ledger") in done.stderr
     assert "Traceback" not in done.stderr
 
 

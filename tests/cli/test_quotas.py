@@ -64,7 +64,8 @@ def questions(run: Run) -> list[Outcome]:
 
 def _not_drawn(printed: str) -> str:
     """What is printed of an answer, without its table, which is as wide as its figures."""
-    return re.sub(r'(?m)^[┏┃┡│└].*\n|"columns": .*?\}\], ', "", printed)
+    bare = re.sub(r'(?m)^[┏┃┡│└].*\n|"columns": .*?\}\], ', "", printed)
+    return re.sub(r"(?<=beyond them: )[0-9,]+ to [0-9,]+", "", bare)
 
 
 def test_ann_is_shown_the_same_whatever_bob_charges(

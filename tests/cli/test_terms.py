@@ -113,6 +113,95 @@ def test_a_question_is_submitted_approved_and_asked(quaestor: Run, tmp_path: Pat
     assert quaestor("ledger", "verify").status == 0
 
 
+PLAN = """
+purpose = "annual report"
+
+[[questions]]
+sql = "SELECT COUNT(*) AS n FROM visits"
+epsilon = 0.5
+
+[[questions]]
+sql = "SELECT AVG(age) AS mean FROM visits"
+epsilon = 0.75
+purpose = "for the appendix"
+
+[[questions]]
+sql = "SELECT COUNT(*) AS n FROM visits WHERE age > 40"
+within = 20
+"""
+
+
+def test_a_plan_is_submitted_approved_and_asked_one_by_one(quaestor: Run, tmp_path: Path) -> None:
+    path = write_hospital(tmp_path, STRICT.replace("0.25", "true"))
+    open_from_catalog(read_catalog(path), "research")
+    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
+    submit = ("account", "submit", "--plan", "plan.toml", "--analyst", "ada")
+    submitted = quaestor(*submit, "--json").json
+    made = submitted["approval"]
+    assert submitted == {
+        "account": "research",
+        "approval": made,
+        "status": "submitted",
+        "questions": 3,
+    }
+    assert "a plan of 3 questions, submitted to account research" in quaestor(*submit).out
+    assert quaestor("account", "approve", "research", made, "--by", "bob").status == 0
+    asked = ("--analyst", "ada", "--approval", made)
+    assert quaestor("query", COUNT, "--epsilon", "0.5", *asked).status == 0
+    other = quaestor("query", COUNT, "--epsilon", "0.25", *asked)
+    assert other.status == 1
+    assert "ask exactly what was approved" in other.err
+    again = quaestor("query", COUNT, "--epsilon", "0.5", "--anew", *asked)
+    assert f"this question of plan {made} is used" in again.err
+    shown = quaestor("account", "approvals", "research").out
+    assert made in shown
+    assert "1 of 3 used" in shown
+    assert "plan of 3" in shown
+    assert "appendix" in shown
+    plan, second = quaestor("account", "approvals", "research", "--json").json["approvals"]
+    assert [each["status"] for each in plan["questions"]] == ["used", "approved", "approved"]
+    assert second["status"] == "submitted"
+    declined = quaestor("account", "decline", "research", second["id"], "--by", "bob")
+    assert declined.status == 0
+    assert quaestor("ledger", "verify").status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it has no questions"),
+        ("questions = 3", "it has no questions"),
+        ("[[questions]]\nepsilon = 0.1", "question 1: it has no sql"),
+        ('[[questions]]\nsql = "x"\nprice = 1', "'price' is not known"),
+        ('[[questions]]\nsql = "x"\nepsilon = "much"', "epsilon must be a number"),
+        ('[[questions]]\nsql = "x"\nepsilon = 1\nrho = 1', "in one way"),
+        ('[[questions]]\nsql = "x"', "in one way"),
+        ('[[questions]]\nsql = "x"\nwithin = -1', "question 1"),
+        ("more = 1", "plan, more"),
+        ("= 1", "is not TOML"),
+    ],
+)
+def test_what_is_wrong_with_a_plan_is_said(
+    quaestor: Run, tmp_path: Path, text: str, said: str
+) -> None:
+    write_hospital(tmp_path, STRICT)
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    refused = quaestor("account", "submit", "--plan", "plan.toml", "--analyst", "ada")
+    assert refused.status == 2
+    assert said in " ".join(refused.err.split())
+
+
+def test_a_plan_says_all_and_a_question_says_something(quaestor: Run, tmp_path: Path) -> None:
+    write_hospital(tmp_path, STRICT)
+    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
+    for wrong in ((COUNT,), ("--epsilon", "0.5"), ("--rows", "1")):
+        refused = quaestor("account", "submit", "--plan", "plan.toml", *wrong)
+        assert refused.status == 2
+        assert "the file says them for each question" in refused.err
+    assert "--plan" in quaestor("account", "submit", "--analyst", "ada").err
+    assert "cannot be read" in quaestor("account", "submit", "--plan", "absent.toml").err
+
+
 def test_an_account_opened_by_options_demands_approval(quaestor: Run) -> None:
     assert quaestor(*OPEN, "--approval", "--json").json["definition"]["approval"] is True
     refused = quaestor("account", "charge", "trial", "PureDP(epsilon=0.5)")
@@ -121,3 +210,37 @@ def test_an_account_opened_by_options_demands_approval(quaestor: Run) -> None:
     opened = quaestor(*other, "--approval-above", "0.5", "--json").json
     assert opened["definition"]["approval"] == 0.5
     assert "above epsilon 0.5" in opened["words"]
+
+
+HALF = "PureDP(epsilon=0.5)"
+ROOM = ("--epsilon", "1", "--delta", "1e-6", "--dataset")
+BY_MONTH = ("--policy", "blocks", "--every", "month", "--first", "2024-01")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("show", "nobody"), "quaestor account list"),
+        (("charge", "quotas", HALF), "given (--analyst)"),
+        (("charge", "blocks", HALF), "--block 2024-01"),
+        (("charge", "strict", HALF), "quaestor account submit"),
+        (("approve", "strict", "0123", "--by", "bob"), "quaestor account approvals strict"),
+        (("open", "x", *ROOM, "x", *BY_MONTH, "--enforced"), "--most 3"),
+        (("open", "x", *ROOM, "x", "--group", "team:ada=1"), '--quota "*=1"'),
+        (("open", "x", *ROOM, "open", *BY_MONTH, "--predecessor", "open"), "account close"),
+        (("open", "x", *ROOM, "old", *BY_MONTH, "--predecessor", "old"), "larger epsilon"),
+    ],
+)
+def test_a_refusal_says_what_to_do_next(quaestor: Run, asked: tuple[str, ...], said: str) -> None:
+    for name, more in (
+        ("quotas", ("--quota", "ada=1")),
+        ("blocks", BY_MONTH),
+        ("strict", ("--approval",)),
+        ("open", ()),
+        ("old", ()),
+    ):
+        assert quaestor("account", "open", name, *ROOM, name, *more).status == 0
+    assert quaestor("account", "close", "old").status == 0
+    refused = quaestor("account", *asked)
+    assert refused.status in {1, 2, 3}
+    assert said in " ".join(refused.err.split())

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator import Accuracy
+from quaestor.curator.pricing.editions import FIRST
 from quaestor.curator.pricing.priced_question import Budget, plan, price
 from tests.fixtures.before_kernel.built import BUILT
 
@@ -99,14 +100,15 @@ def loaded(world: str, address: str) -> str:
 
 
 def fingerprint_now(recorded: Recorded, catalog: Catalog) -> str:
-    """What the question is known by today."""
+    """What the question is known by today, priced as it was then."""
     given = recorded.parameters
     limits = {name: given.pop(name, None) for name in ("rows", "groups")}
     given.pop("analyst", None)
     account = catalog.account(given.pop("account", recorded.told["account"]))
     assert account is not None
     query = plan(recorded.question, catalog, **limits)
-    return price(query, Budget(**given), catalog, delta=account.delta).fingerprint
+    budget = Budget(**given)
+    return price(query, budget, catalog, delta=account.delta, edition=FIRST).fingerprint
 
 
 def heads(ledger: Ledger) -> dict[str, str]:

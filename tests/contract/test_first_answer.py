@@ -57,9 +57,10 @@ def comparable(command: str, lines: list[str]) -> list[str]:
     if not command.startswith("quaestor query"):
         return lines
     drawn = [line for line in lines if line[:1] in {"┃", "│"}]
-    return [line for line in lines if line[:1] not in set("┏┃┡│└")] + [
-        " ".join(re.findall(r"[A-Za-z]+", line)) for line in drawn
-    ]
+    beyond = re.compile(r"(?<=beyond them: )[0-9,]+ to [0-9,]+")
+    said = [beyond.sub("...", line) for line in lines if line[:1] not in set("┏┃┡│└")]
+    words = re.findall(r"[A-Za-z]+", " ".join(drawn))  # long cells are broken where noise has it
+    return [line for line in said if "cut by caps or bounds" not in line] + sorted(words)
 
 
 def follow(run: Run, kind: str, block: str) -> int:

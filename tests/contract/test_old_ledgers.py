@@ -138,7 +138,8 @@ def test_a_charge_without_an_answer_does_not_make_its_question_free(
     curators: dict[str, Curator], recorded: Recorded
 ) -> None:
     curator = curators[recorded.world]
-    seen = curator.preview(recorded.question, **recorded.parameters)
+    assert not curator.preview(recorded.question, **recorded.parameters).free
+    seen = curator.preview(recorded.question, **recorded.parameters, whole_error=False)
     assert not seen.free
     assert [release.to_dict() for release in seen.releases] == recorded.told["releases"]
     (entry,) = [

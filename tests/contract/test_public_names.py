@@ -33,21 +33,31 @@ from quaestor.errors import (
     InvalidHistory,
     InvalidParameter,
     InvalidPlan,
+    JobUnfinished,
     KeyReused,
     LedgerCorrupted,
     LedgerUnavailable,
     MissingAddress,
     MissingExtra,
+    NotAllowed,
     NotPlanned,
+    NotSignedIn,
     QuaestorError,
     RefusedQuery,
+    RequestRefused,
+    ServiceUnreachable,
+    SignInFailed,
     SourceKnown,
     SourceUnavailable,
     TargetOutOfReach,
     TheoremDoesNotApply,
+    TooManyJobs,
+    TooManySignIns,
     UnknownAccount,
     UnknownAnalyst,
     UnknownDatabase,
+    UnknownJob,
+    UnknownPerson,
     UnreadableTable,
 )
 
@@ -66,7 +76,7 @@ EXAMPLES: list[QuaestorError] = [
     InvalidPlan("fact 1", "m must be a whole number"),
     KeyReused("monday", account="trial"),
     AnswerPending("trial"),
-    ApprovalNeeded("trial", problem="this needs approval"),
+    ApprovalNeeded("trial", problem="it demands approval, and this has none"),
     InvalidHistory(file="events.txt", line=2, problem="column 1: unknown release"),
     InconsistentAnswers("delta at epsilon = 1.0", first=(0.0, 1e-9), second=(0.1, math.inf)),
     InvalidCatalog(file="quaestor.toml", line=3, problem="no rows", remedy="write  rows = 20"),
@@ -76,6 +86,16 @@ EXAMPLES: list[QuaestorError] = [
     TheoremDoesNotApply("needs equal releases"),
     SourceUnavailable("visits", "the server does not answer"),
     EngineFailed(),
+    NotSignedIn(),
+    NotAllowed(("owner",)),
+    SignInFailed(),
+    TooManySignIns(seconds=900),
+    UnknownPerson("eve"),
+    UnknownJob("0123"),
+    TooManyJobs(most=16),
+    JobUnfinished("0123", state="open"),
+    RequestRefused("too_large", "the body has more than 1000000 bytes"),
+    ServiceUnreachable("nobody answers"),
     TargetOutOfReach("no value meets the target"),
     CertificationFault("the masses sum to 0.5"),
     BeyondFloats("overflow encountered in exp"),
@@ -188,7 +208,7 @@ def test_every_public_function_takes_its_numbers_by_name(name: str) -> None:
 def test_the_version_is_the_installed_one() -> None:
     from importlib.metadata import version
 
-    assert quaestor.__version__ == version("quaestor")
+    assert quaestor.__version__ == version("quaestor-dp")
 
 
 # Errors.

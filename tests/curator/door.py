@@ -7,7 +7,14 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import engine_for, tables_of
-from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.kernel.draws import (
+    NoisyMeasure,
+    NoisyQuantile,
+    NoisyReach,
+    NoisyTop,
+    NoisyUnits,
+)
+from quaestor.curator.kernel.measures import UnitBins
 from quaestor.curator.pricing.priced_question import Budget, plan, price
 from quaestor.errors import EngineFailed
 
@@ -55,8 +62,9 @@ def exact(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e
 
 
 def priced(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e-6) -> Priced:
-    """What a question means and costs."""
-    return price(plan(sql, catalog), Budget(epsilon=epsilon), catalog, delta=delta, sql=sql)
+    """What a question means and costs, its whole error among it."""
+    budget = Budget(epsilon=epsilon, whole_error=True)
+    return price(plan(sql, catalog), budget, catalog, delta=delta, sql=sql)
 
 
 def seen(catalog: Catalog, question: Priced) -> Seen:
@@ -88,7 +96,7 @@ def figures_of(
     for draw in measurement.all_draws:
         cells = measurement.spread
         match draw:
-            case NoisyQuantile():
+            case NoisyQuantile() | NoisyReach():
                 kind, bound = "quantile", draw.mechanism.rows
                 values: list[Any] = found.values[draw.measure.histogram]
             case NoisyUnits():
@@ -97,9 +105,13 @@ def figures_of(
                 kind, bound, cells = "top", int(draw.mechanism.sensitivity), len(labels)
                 values = found.values[draw.measure]
             case NoisyMeasure():
-                kind, bound = "measure", draw.mechanism.sensitivity * draw.grain
+                # the bins of one cell, as the counts of a histogram, move by the bound in all
+                kind = "quantile" if isinstance(draw.measure, UnitBins) else "measure"
+                bound = draw.mechanism.sensitivity * draw.grain
                 values = found.values[draw.measure]
             case _:
                 raise AssertionError(draw)
-        made.append(Drawn(kind=kind, labels=labels, values=values, bound=bound, cells=cells))
+        own = labels if draw.measure.by_cell else [("all cells",)]
+        cells = cells if draw.measure.by_cell else 1
+        made.append(Drawn(kind=kind, labels=own, values=values, bound=bound, cells=cells))
     return tuple(made)

@@ -10,13 +10,14 @@ import pytest
 
 from quaestor.accounting.membership.time_blocks import Calendar
 from quaestor.accounting.releases import PureDP
-from quaestor.curator import Curator
+from quaestor.curator import Curator, PlanQuestion
 from quaestor.curator.accounts import open_from_catalog
 from quaestor.curator.catalog.catalog_file import catalog_from_toml
 from quaestor.curator.catalog.catalog_text import table_to_toml
 from quaestor.curator.pricing.priced_question import plan
 from quaestor.curator.questions.block_reach import charged_blocks
 from quaestor.errors import (
+    ApprovalNeeded,
     BudgetExceeded,
     EngineFailed,
     InvalidCatalog,
@@ -24,6 +25,7 @@ from quaestor.errors import (
     RefusedQuery,
 )
 from quaestor.ledger import Ledger
+from tests.ledger.clocks import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -350,7 +352,7 @@ def test_a_catalog_can_turn_an_account_into_blocks(clinic: Curator) -> None:
     catalog = catalog_from_toml(text, file="x", folder=".")
     with Ledger("other.db") as ledger:
         open_from_catalog(catalog, "old", ledger=ledger)
-        with pytest.raises(InvalidParameter, match="must be over"):
+        with pytest.raises(InvalidParameter, match="so that its past is over"):
             open_from_catalog(catalog, "next", ledger=ledger)
         ledger.account("old").close()
         open_from_catalog(catalog, "next", ledger=ledger)
@@ -361,3 +363,39 @@ def test_a_catalog_can_turn_an_account_into_blocks(clinic: Curator) -> None:
     with pytest.raises(InvalidCatalog, match="already pays"):
         catalog_from_toml(text.replace('predecessor = "old"\n', ""), file="x", folder=".")
     del clinic
+
+
+@pytest.mark.usefixtures("clinic")
+def test_what_was_approved_for_months_is_not_asked_of_a_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a condition a question reaches the present month, which is another one later."""
+    (tmp_path / "strict").mkdir()
+    strict = CATALOG.replace("[accounts.clinic]", "[accounts.clinic]\napproval = true")
+    for file in ("visits.parquet", "people.parquet"):
+        (tmp_path / "strict" / file).write_bytes((tmp_path / file).read_bytes())
+    path = tmp_path / "strict" / "quaestor.toml"
+    path.write_text(strict, encoding="utf-8")
+    clock = Clock(monkeypatch)
+    every, january = (
+        "SELECT COUNT(*) AS n FROM visits",
+        f"SELECT COUNT(*) AS n FROM visits WHERE {JANUARY}",
+    )
+    with Curator.from_file(path) as curator:
+        account = curator.open_account("clinic")
+        plan = [PlanQuestion(question=sql, epsilon=SURE) for sql in (every, january)]
+        _, made = curator.submit_plan(plan, analyst="ann")
+        _, alone = curator.submit(every, epsilon=SURE, analyst="ann", purpose="alone")
+        for each in (made, alone):
+            account.approve(each, by="bob")
+        clock.ahead = 40 * 86400.0  # the next month has begun
+        for each in (made, alone):
+            with pytest.raises(ApprovalNeeded, match="another request"):
+                curator.ask(every, epsilon=SURE, analyst="ann", approval=each)
+        with pytest.raises(ApprovalNeeded, match="it was approved for 2024-01 to"):
+            curator.ask(every, epsilon=SURE, analyst="ann", approval=alone)
+        assert account.state().entries == 0
+        answer = curator.ask(january, epsilon=SURE, analyst="ann", approval=made)
+        assert next(iter(answer.rows())) == {"n": 11}
+        assert spent(curator) == {"2024-01"}
+        account.verify()

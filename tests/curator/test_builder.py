@@ -10,6 +10,13 @@ import ibis
 import pytest
 from ibis import _
 
+from quaestor.curator.aggregates.paired_numbers import (
+    correlation,
+    covariance,
+    covariance_of_all,
+    intercept,
+    slope,
+)
 from quaestor.curator.builder.tables import (
     Question,
     absolute,
@@ -90,6 +97,20 @@ PAIRS: list[tuple[Question, str]] = [
             "STDDEV(age) AS d FROM visits WHERE city IN ('Rome', 'Oslo') AND city LIKE 'R%' AND "
             "code IS NOT NULL AND day > DATE '2020-01-31' AND day < '2021-01-31' "
             "AND age BETWEEN 3 AND 9 GROUP BY city"
+        ),
+    ),
+    (
+        VISITS.aggregate(
+            a=correlation("age", col("cost") + 1),
+            b=covariance("age", "cost"),
+            c=covariance_of_all("age", "cost"),
+            d=slope("cost", "age"),
+            e=intercept("cost", "age"),
+        ),
+        (
+            "SELECT CORR(age, cost + 1) AS a, COVAR_SAMP(age, cost) AS b, "
+            "COVAR_POP(age, cost) AS c, REGR_SLOPE(cost, age) AS d, "
+            "REGR_INTERCEPT(cost, age) AS e FROM visits"
         ),
     ),
     (

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from quaestor import ApproxDP, compose
+from quaestor.errors.base import install_command
 from quaestor.figures.audit import draw_audit
 from quaestor.figures.burn_down import draw_burn_down
 from quaestor.figures.paper import PAPER_FIGURES
@@ -62,7 +63,7 @@ def test_without_matplotlib_the_error_names_the_extra(tmp_path: Path) -> None:
         [sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "pip install 'quaestor[plot]'" in done.stderr
+    assert install_command("plot") in done.stderr
     assert "Traceback" not in done.stderr
 
 

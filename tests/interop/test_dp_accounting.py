@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import quaestor as q
+from quaestor.errors.base import install_command
 from quaestor.interop.dp_accounting import (
     QuaestorAccountant,
     event_from_text,
@@ -521,4 +522,4 @@ def test_its_absence_is_said_with_the_extra_that_brings_it() -> None:
         "    print(missing)\n"
     )
     assert "needs dp-accounting" in run(code)
-    assert "quaestor[interop]" in run(code)
+    assert install_command("interop") in run(code)

@@ -325,7 +325,7 @@ def test_a_past_that_blocks_cannot_pay_opens_nothing(ledger: Ledger) -> None:
 
 def test_a_past_that_is_not_over_is_refused(ledger: Ledger) -> None:
     before = ledger.open_account(definition("before", epsilon=0.5, delta=1e-7))
-    with pytest.raises(InvalidParameter, match="must be over"):
+    with pytest.raises(InvalidParameter, match="close it first"):
         ledger.open_account(blocked(predecessor="before"))
     before.close()
     with pytest.raises(InvalidParameter, match="quota"):

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -253,3 +254,38 @@ def test_a_fork_in_the_midst_of_charges_leaves_both_sides_usable(location: str) 
     if "://" not in location:
         with around(location) as run:
             assert run("PRAGMA integrity_check") == [("ok",)]
+
+
+def test_forks_while_another_thread_charges_leave_both_sides_usable(location: str) -> None:
+    """A child finds nothing in the midst of being written, which nobody there would bring on."""
+    with Ledger(location) as ledger:
+        account = ledger.open_account(definition())
+        over, made, forks = threading.Event(), [0], 12
+
+        def charge() -> None:
+            while not over.is_set():
+                account.reserve(PureDP(epsilon=2.0**-30))
+                made[0] += 1
+
+        other = threading.Thread(target=charge)
+        other.start()
+        try:
+            for _ in range(forks):
+                child = os.fork()
+                if child == 0:
+                    try:
+                        account.reserve(PureDP(epsilon=2.0**-30))
+                        os._exit(0)
+                    finally:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                deadline = time.monotonic() + 50
+                while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
+                    if time.monotonic() > deadline:
+                        os.kill(child, signal.SIGKILL)
+                    time.sleep(0.001)
+                assert ended[1] == 0
+        finally:
+            over.set()
+            other.join()
+        assert len(list(account.entries())) == made[0] + forks
+        ledger.verify()

@@ -24,14 +24,18 @@ from quaestor.cli.commands import (
     audit,
     catalog,
     composition,
+    dataset_limits,
     demo,
     ledger,
     ledger_operations,
+    people,
     query,
     region,
     release,
+    serve,
     variance,
 )
+from quaestor.cli.options import REFUSED
 from quaestor.errors import BudgetExceeded, InvalidParameter, QuaestorError
 
 __all__ = ["app", "main"]
@@ -66,6 +70,8 @@ app.command("audit")(audit.audit)
 app.command("region")(region.region)
 app.command("init")(catalog.init)
 app.add_typer(catalog.dataset, name="dataset")
+catalog.dataset.command("check")(dataset_limits.check)
+catalog.dataset.command("tune")(dataset_limits.tune)
 app.command("preview")(query.preview)
 app.command("query")(query.query)
 
@@ -93,6 +99,10 @@ ledger.ledger.command("backup")(ledger_operations.backup)
 ledger.ledger.command("restore")(ledger_operations.restore)
 ledger.ledger.command("pending")(ledger_operations.pending)
 ledger.ledger.command("clock")(ledger_operations.clock)
+
+app.command("serve")(serve.serve)
+app.add_typer(people.people, name="people")
+app.add_typer(people.token, name="token")
 
 app.command("demo")(demo.demo)
 
@@ -132,7 +142,7 @@ def main() -> NoReturn:
 
 def _status(error: QuaestorError) -> int:
     if isinstance(error, BudgetExceeded):
-        return 3
+        return REFUSED
     return 2 if isinstance(error, InvalidParameter) else 1
 
 

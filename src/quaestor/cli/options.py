@@ -10,6 +10,7 @@ import typer
 
 __all__ = [
     "HERE",
+    "REFUSED",
     "AccountName",
     "CatalogFile",
     "Delta",
@@ -22,6 +23,9 @@ __all__ = [
 
 HERE: str | None = None
 """The ledger that the nearest catalog names; without a catalog, ``ledger.db`` in this folder."""
+
+REFUSED = 3
+"""The exit status of what does not fit a budget or a limit."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Expressions = Annotated[

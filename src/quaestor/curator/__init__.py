@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         variance,
         year,
     )
+    from quaestor.curator.plan_question import PlanQuestion
     from quaestor.curator.preview import Preview
     from quaestor.curator.pricing.accuracy import Accuracy
     from quaestor.curator.session import Curator
@@ -54,6 +55,7 @@ __all__ = [
     "Accuracy",
     "Answer",
     "Curator",
+    "PlanQuestion",
     "Preview",
     "Question",
     "absolute",
@@ -88,6 +90,7 @@ _HOMES = {
     "Accuracy": "quaestor.curator.pricing.accuracy",
     "Answer": "quaestor.curator.answers.answer",
     "Curator": "quaestor.curator.session",
+    "PlanQuestion": "quaestor.curator.plan_question",
     "Preview": "quaestor.curator.preview",
 }
 _BUILDER = "quaestor.curator.builder.tables"

@@ -7,12 +7,17 @@ same: an error that told more could tell of somebody.
 
 from __future__ import annotations
 
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.kernel.dated_rows import ChargedBlocks
+from quaestor.curator.pricing.editions import LATEST
+from quaestor.curator.pricing.offers import other_editions
 from quaestor.curator.pricing.priced_question import plan, price
 from quaestor.curator.pricing.would_fit import refusal
 from quaestor.curator.questions.block_reach import charged_blocks
@@ -22,13 +27,16 @@ from quaestor.errors import (
     BudgetExceeded,
     ChargeSettled,
     EngineFailed,
+    InvalidParameter,
+    NotPlanned,
     RefusedQuery,
 )
-from quaestor.ledger import StoredAnswer
+from quaestor.ledger import Proposal, StoredAnswer
 from quaestor.ledger.amounts import below
+from quaestor.ledger.charge import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from quaestor.curator.builder.tables import Question
     from quaestor.curator.catalog.model import Catalog
@@ -42,7 +50,22 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str], None]
 
-__all__ = ["Inquiry", "answered", "given_before", "priced", "submitted"]
+    class PricedBy(Protocol):
+        """Prices a question by an edition, with or without its whole error."""
+
+        def __call__(self, edition: int, *, whole: bool) -> Priced: ...
+
+
+__all__ = [
+    "Inquiry",
+    "answer_to",
+    "answered",
+    "given_before",
+    "kept_answer",
+    "priced",
+    "reached_blocks",
+    "submitted",
+]
 
 _LONGEST_PURPOSE = 500
 
@@ -73,20 +96,85 @@ class Inquiry:
     approval: str = ""
     audience: str = ""
     member_of: tuple[str, ...] = ()
+    job: str = ""
+    """The id of the question, if it was asked of a service: it is charged once at most."""
+    patience: float = PATIENCE
+    """How many seconds to wait for somebody else who asks the same."""
 
 
 def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, Priced]:
-    """Who pays for a question, and how much: no data are touched."""
+    """Who pays for a question, and how much: no data are touched.
+
+    Whoever does not say whether the whole error is wanted pays for it, where questions are chosen
+    freely, unless the same question was answered without.
+    """
     question = inquiry.question
     query = plan(question, catalog, rows=inquiry.rows, groups=inquiry.groups)
     payer = accounts.payer(inquiry.account, dataset=query.dataset)
     sql = question if isinstance(question, str) else None
-    blocks = _reached(query, catalog, payer)
+    blocks = reached_blocks(query, catalog, payer)
     delta = payer.definition.delta
-    return payer, price(query, inquiry.budget, catalog, delta=delta, sql=sql, blocks=blocks)
+
+    def at(edition: int, *, whole: bool) -> Priced:
+        budget = replace(inquiry.budget, whole_error=whole)
+        return price(query, budget, catalog, delta=delta, sql=sql, blocks=blocks, edition=edition)
+
+    return payer, _as_known(payer, inquiry, at)
 
 
-def _reached(query: Query, catalog: Catalog, payer: Account) -> ChargedBlocks | None:
+def _as_known(payer: Account, inquiry: Inquiry, at: PricedBy) -> Priced:
+    """By the latest edition of pricing, unless the account knows the question by an earlier one.
+
+    With its whole error, where questions are chosen freely, or somebody says so; unless the
+    account knows it without.
+
+    It does where it has an answer for this analyst, where that was approved, or where nothing else
+    was declared: all of which the analyst may see.
+    """
+    wanted, freely = inquiry.budget.whole_error, payer.definition.policy.chosen_freely
+    first = at(LATEST, whole=freely if wanted is None else wanted)
+    before = other_editions(first.query, first.offer.measuring)
+    editions = [first]
+    if wanted is None:
+        editions.append(at(LATEST, whole=not freely))
+    if not wanted:
+        editions += [at(edition, whole=False) for edition in before]
+    latest = editions[0]
+    if len(editions) == 1:
+        return latest
+    if not inquiry.anew:
+        for each in editions:
+            if given_before(payer, each, inquiry) is not None:
+                return each
+    if inquiry.approval:
+        submissions = payer.approvals(analyst=inquiry.analyst)
+        approved = {
+            each.query
+            for one in submissions
+            if one.id == inquiry.approval
+            for each in (one, *one.questions)
+        }
+        return next((each for each in editions if each.fingerprint in approved), latest)
+    if payer.definition.policy.chosen_freely:
+        return latest
+    return next((each for each in editions if _declared(payer, each, inquiry)), latest)
+
+
+def _declared(payer: Account, asked: Priced, inquiry: Inquiry) -> bool:
+    try:
+        payer.price(
+            asked.releases,
+            dataset=asked.query.dataset,
+            analyst=inquiry.analyst,
+            query=asked.fingerprint,
+            blocks=asked.blocks,
+        )
+    except NotPlanned:
+        return False
+    return True
+
+
+def reached_blocks(query: Query, catalog: Catalog, payer: Account) -> ChargedBlocks | None:
     """The blocks of time that pay, where the account has a budget for each."""
     policy = payer.definition.policy
     calendar = policy.calendar if policy.by_blocks else None
@@ -110,16 +198,39 @@ def _paid_blocks(payer: Account, paid: Request) -> ChargedBlocks | None:
     return ChargedBlocks(labels=paid.blocks, **calendar._asdict())
 
 
-def answered(
+def answered(  # noqa: PLR0913  # whom it passes on its way
     inquiry: Inquiry,
     *,
     catalog: Catalog,
     accounts: Payers,
     engines: EnginePool,
     progress: Progress,
+    time_step: float = 0.0,
 ) -> Answer:
     """The answer to a question: the stored one if there is one, or else one that is paid for."""
     payer, asked = priced(inquiry, catalog=catalog, accounts=accounts)
+    return answer_to(
+        asked,
+        inquiry,
+        payer=payer,
+        accounts=accounts,
+        engines=engines,
+        progress=progress,
+        time_step=time_step,
+    )
+
+
+def answer_to(  # noqa: PLR0913  # who asks what of whom
+    asked: Priced,
+    inquiry: Inquiry,
+    *,
+    payer: Account,
+    accounts: Payers,
+    engines: EnginePool,
+    progress: Progress,
+    time_step: float = 0.0,
+) -> Answer:
+    """The answer to a question that is priced: the stored one, or one that is paid for."""
     stored = None if inquiry.anew else given_before(payer, asked, inquiry)
     if stored is not None:
         return stored
@@ -130,31 +241,57 @@ def answered(
     if isinstance(charge, Answer):
         return charge
     try:
-        return _released(charge, payer, asked, engine, progress)
+        return _released(charge, payer, asked, engine, progress, time_step)
     except Exception:  # noqa: BLE001, S110  # whatever it says may be about somebody
         pass
     engines.forget(engine)
     raise EngineFailed
 
 
-def _released(
-    charge: Charge, payer: Account, asked: Priced, engine: Engine, progress: Progress
+def _released(  # noqa: PLR0913  # who pays what, for which figures, and when
+    charge: Charge,
+    payer: Account,
+    asked: Priced,
+    engine: Engine,
+    progress: Progress,
+    time_step: float,
 ) -> Answer:
-    """What is drawn for a question that is charged, kept with the charge before it is shown."""
+    """What is drawn for a question that is charged, kept with the charge before it is shown.
+
+    Nobody, this caller or another, sees the end of the engine's work but at a time step: neither an
+    answer, nor a failure, nor that the question has an answer now. Noise is drawn after the wait,
+    so that a crash meanwhile leaves a charge that can be completed.
+    """
     with charge:
         progress("computing exact figures")
         _reach(engine, charge)
-        charge.running()
-        prepared, exact = engine.measure(asked.offer.measurement)
+        with _at_steps(time_step):
+            charge.running()
+            prepared, exact = engine.measure(asked.offer.measurement)
         charge.drawing()
         progress("drawing noise")
         paid = charge.request
         blocks = _paid_blocks(payer, paid)
         released = prepared.draw(exact, paid=paid.releases, dataset=paid.dataset, blocks=blocks)
-        drawn = answer_of(asked.query, asked.offer, released, sql=asked.sql)
+        drawn = (
+            answer_of(asked.query, asked.offer, released, sql=asked.sql)
+            if asked.answer is None
+            else asked.answer(released)
+        )
         answer = _signed(drawn, charge, payer, asked.cost)
         charge.release(answer.to_json())
     return answer
+
+
+@contextmanager
+def _at_steps(step: float) -> Iterator[None]:
+    """What is done inside ends, well or badly, a whole number of steps after it began."""
+    begun = time.monotonic()
+    try:
+        yield
+    finally:
+        if step > 0:
+            time.sleep(step - (time.monotonic() - begun) % step)
 
 
 def given_before(account: Account, asked: Priced, inquiry: Inquiry) -> Answer | None:
@@ -164,13 +301,22 @@ def given_before(account: Account, asked: Priced, inquiry: Inquiry) -> Answer | 
         dataset=asked.offer.measurement.dataset,
         analyst=inquiry.analyst,
         member_of=inquiry.member_of,
+        blocks=asked.blocks,
     )
+    return None if stored is None else _again(stored, account)
+
+
+def kept_answer(
+    account: Account, entry: int, *, analyst: str, member_of: tuple[str, ...]
+) -> Answer | None:
+    """The stored answer of one entry, for somebody who may see it; None for others."""
+    stored = account.answer_of(entry, analyst=analyst, member_of=member_of)
     return None if stored is None else _again(stored, account)
 
 
 def _again(stored: StoredAnswer, account: Account) -> Answer:
     """A stored answer; where the data were refreshed, it says which version it is of."""
-    answer = replace(Answer.from_json(stored.text), repeated=True)
+    answer = replace(Answer.from_json(stored.text), repeated=True, entry=stored.entry)
     versions = account.data_versions(answer.dataset)
     if not versions:
         return answer
@@ -182,16 +328,27 @@ def _again(stored: StoredAnswer, account: Account) -> Answer:
     return replace(answer, notes=(*answer.notes, f"{note}."))
 
 
-def submitted(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, str]:
-    """Ask for approval of a question; the account, and the id to ask it with. It costs nothing."""
-    payer, asked = priced(inquiry, catalog=catalog, accounts=accounts)
-    return payer, payer.submit(
-        asked.releases,
-        dataset=asked.offer.measurement.dataset,
-        analyst=inquiry.analyst,
-        purpose=inquiry.purpose or _purpose(asked),
-        query_text=asked.identity,
-    )
+def submitted(
+    inquiries: Sequence[Inquiry], *, catalog: Catalog, accounts: Payers
+) -> tuple[Account, str]:
+    """Ask for approval of questions; the account, and the id to ask them with. It costs nothing."""
+    found = [priced(inquiry, catalog=catalog, accounts=accounts) for inquiry in inquiries]
+    names = tuple(dict.fromkeys(payer.name for payer, _ in found))
+    if len(names) != 1:
+        valid = "questions, at least one, that one account pays for; submit a plan for each account"
+        raise InvalidParameter("questions", ", ".join(names) or None, valid)
+    payer = found[0][0]
+    proposals = [
+        Proposal(
+            releases=asked.releases,
+            dataset=asked.offer.measurement.dataset,
+            purpose=inquiry.purpose or _purpose(asked),
+            query_text=asked.identity,
+            blocks=asked.blocks,
+        )
+        for inquiry, (_, asked) in zip(inquiries, found, strict=True)
+    ]
+    return payer, payer.submit_plan(proposals, analyst=inquiries[0].analyst)
 
 
 def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Answer:
@@ -201,8 +358,11 @@ def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Ans
         BudgetExceeded: it does not fit; nothing was charged, and the error says what would fit.
         EngineFailed: somebody else who asked it at the same time has failed.
     """
-    analyst = inquiry.analyst
-    charged = account.reserve if inquiry.anew else account.claim
+    charged = (
+        partial(account.reserve, key=inquiry.job)
+        if inquiry.anew
+        else partial(account.claim, patience=inquiry.patience)
+    )
     analyst, approval = inquiry.analyst, inquiry.approval
     # what was approved says why it is asked
     purpose = inquiry.purpose or ("" if approval else _purpose(asked))
@@ -217,6 +377,7 @@ def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Ans
             approval=approval,
             audience=inquiry.audience,
             member_of=inquiry.member_of,
+            question=inquiry.job,
         )
     except AccountOverdrawn:
         raise
@@ -225,6 +386,9 @@ def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Ans
     except ChargeSettled:
         refused = EngineFailed()
     else:
+        if not isinstance(found, StoredAnswer) and found.status == "released":  # this job, before
+            kept = account.answer_of(found.entry, analyst=analyst, member_of=inquiry.member_of)
+            found = found if kept is None else kept
         return _again(found, account) if isinstance(found, StoredAnswer) else found
     refused.__context__ = None
     raise refused
@@ -269,4 +433,5 @@ def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Ans
         delta=cost.delta,
         remaining=() if others else tuple(left),
         data_version=account.version_of(charge.entry, dataset=answer.dataset),
+        entry=charge.entry,
     )

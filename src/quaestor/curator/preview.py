@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.curator.pricing.would_fit import would_fit
 from quaestor.curator.questions.block_reach import blocks_in_words
 from quaestor.curator.questions.plan import describe
-from quaestor.ledger.amounts import above, below
+from quaestor.ledger.amounts import above, below, shown_above
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from quaestor.ledger import Account
     from quaestor.ledger.price import Price, Reading
 
-__all__ = ["MeterPreview", "Preview", "preview"]
+__all__ = ["MeterPreview", "Preview", "meter_preview", "preview"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,27 @@ class Preview:
     quota_of: str | None = None
     blocks: tuple[str, ...] = ()
     """The blocks of time that pay; the meters are those of the one with the least left."""
+    whole_error: float = 0.0
+    """How much of it pays for the whole error: of the epsilon or, with Gaussian noise, the rho."""
+
+    @classmethod
+    def from_dict(cls, said: dict[str, Any]) -> Self:
+        """Read back what :meth:`to_dict` gave."""
+        from quaestor.accounting.expressions import parse_release
+        from quaestor.curator.aggregates.recipe import Expected
+
+        names = ("meter", "requested", "remaining", "left", "limit")
+        meters = ({name: each[name] for name in names} for each in said["meters"])
+        return cls(
+            **{
+                **said,
+                "releases": tuple(map(parse_release, said["releases"])),
+                "expected": tuple(Expected(**each) for each in said["expected"]),
+                "meters": tuple(MeterPreview(name=each.pop("meter"), **each) for each in meters),
+                "notes": tuple(said["notes"]),
+                "blocks": tuple(said.get("blocks", ())),
+            }
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -109,6 +130,7 @@ class Preview:
             "would_fit": self.would_fit,
             "notes": list(self.notes),
             "quota_of": self.quota_of,
+            "whole_error": self.whole_error,
             **({"blocks": list(self.blocks)} if self.blocks else {}),
         }
 
@@ -132,17 +154,19 @@ def preview(account: Account, asked: Priced, *, analyst: str, free: bool) -> Pre
         expected=asked.offer.expected,
         confidence=asked.offer.confidence,
         rows=_rows(asked),
-        meters=tuple(map(_meter, price.readings)),
+        meters=tuple(map(meter_preview, price.readings)),
         fits=price.fits or free,
         free=free,
         would_fit=None if free else would_fit(account, asked, price, analyst=analyst),
-        notes=(*_notes(asked), *_notes_on_blocks(asked, price)),
+        notes=(*_notes(asked), *_notes_on_whole(asked), *_notes_on_blocks(asked, price)),
         quota_of=price.quota_of,
         blocks=asked.blocks,
+        whole_error=above(asked.offer.whole_price),
     )
 
 
-def _meter(reading: Reading) -> MeterPreview:
+def meter_preview(reading: Reading) -> MeterPreview:
+    """What a question takes of one meter."""
     requested, remaining = reading.requested, reading.remaining
     left: Fraction | None = None
     if requested is not None and remaining is not None and requested <= remaining:
@@ -164,6 +188,20 @@ def _rows(asked: Priced) -> int | None:
         return query.top.count
     rows = prod(len(key.values or ()) for key in query.keys)
     return rows if query.limit is None else min(rows, query.limit)
+
+
+def _notes_on_whole(asked: Priced) -> list[str]:
+    """How the price is split."""
+    if asked.offer.whole is None:
+        return []
+    part = asked.offer.whole_price
+    if None in asked.offer.whole.cuts and not part:
+        return ["what caps and bounds cut of these figures is not measured: it is in no interval"]
+    if not part:
+        return ["nothing can be cut within the outer limits: the whole error costs nothing"]
+    meter = "epsilon" if asked.offer.noise == "geometric" else "rho"
+    words = "pays for the whole error, what caps and bounds cut (--no-whole-error saves it)"
+    return [f"{meter} {shown_above(part)} of it {words}"]
 
 
 def _notes_on_blocks(asked: Priced, price: Price) -> list[str]:

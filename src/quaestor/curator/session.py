@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from quaestor.curator.accounts import declared_for, open_from_catalog
+from quaestor.curator.auto_bounds import answered_auto, auto_of, preview_auto
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
 from quaestor.curator.engines.engine import EnginePool
-from quaestor.curator.pipeline import Inquiry, answered, given_before, priced, submitted
+from quaestor.curator.limits.tune_plan import plan_tune
+from quaestor.curator.pipeline import (
+    Inquiry,
+    answered,
+    given_before,
+    kept_answer,
+    priced,
+    submitted,
+)
+from quaestor.curator.plan_question import PlanQuestion
 from quaestor.curator.preview import preview
-from quaestor.curator.pricing.priced_question import Budget
+from quaestor.curator.pricing.priced_question import Budget, plan, price
+from quaestor.curator.tuned_tables import preview_tune, refuse_dependent, tune
 from quaestor.errors import InvalidParameter, UnknownAccount
 from quaestor.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.builder.tables import Question
     from quaestor.curator.catalog.model import Catalog
+    from quaestor.curator.limits.tune_plan import TunePlan
     from quaestor.curator.preview import Preview
     from quaestor.curator.pricing.accuracy import Accuracy
+    from quaestor.curator.tuned_tables import TunedTable
     from quaestor.ledger import Account
 
 __all__ = ["Curator", "OpenAccounts"]
@@ -45,6 +59,8 @@ class Curator:
         catalog: what the data owner has declared.
         ledger: an open ledger, if it is not the one that the catalog names.
         progress: told, in a few words, what is being done.
+        time_step: if not 0, new answers, and failures after a charge, come a whole number of steps
+            of so many seconds after the engine began: how long it took says little then.
     """
 
     def __init__(
@@ -53,9 +69,10 @@ class Curator:
         *,
         ledger: Ledger | None = None,
         progress: Callable[[str], None] | None = None,
+        time_step: float = 0.0,
     ) -> None:
         """Open the ledger; tables are reached when they are first asked about."""
-        self.catalog = catalog
+        self.catalog, self.time_step = catalog, time_step
         self.progress = progress or _silent
         self._own = ledger is None
         self.ledger = Ledger(catalog.ledger_address()) if ledger is None else ledger
@@ -95,6 +112,20 @@ class Curator:
         """
         return self._engines.corrections
 
+    def warm_up(self) -> None:
+        """Plan a count of every private table: the first question then takes no longer than others.
+
+        Engines are reached and tables opened; no row is read.
+        """
+        from quaestor.curator.builder.tables import count
+        from quaestor.curator.builder.tables import table as built_table
+
+        for table in self.catalog.tables:
+            if table.private:
+                query = plan(built_table(table.name).aggregate(n=count()), self.catalog)
+                asked = price(query, Budget(epsilon=1.0), self.catalog, delta=0.0)
+                self._engines.prepared(asked.offer.measurement)
+
     def open_account(self, name: str) -> Account:
         """Open an account as the catalog plans it: once, for good."""
         open_from_catalog(self.catalog, name, ledger=self.ledger)
@@ -112,12 +143,14 @@ class Curator:
         rho: float | None = None,
         accuracy: Accuracy | None = None,
         delta: float | None = None,
+        quantile_intervals: bool = True,
         account: str | None = None,
         analyst: str = "",
         rows: int | None = None,
         groups: int | None = None,
         anew: bool = False,
         member_of: tuple[str, ...] = (),
+        whole_error: bool | None = None,
     ) -> Preview:
         """What a question would cost, and how accurate it would be; no data are touched.
 
@@ -129,16 +162,26 @@ class Curator:
             rho: what it may cost, with Gaussian noise; or
             accuracy: how accurate it is to be, at the least cost.
             delta: for private groups; a hundredth of the account's if left out.
+            quantile_intervals: whether quantiles buy an interval with a quarter of their budget.
             account: who pays, if more than one account covers the dataset.
             analyst: who asks; needed where the account has quotas.
             rows: how many rows of one unit count in a group, if fewer than declared.
             groups: in how many groups one unit counts, if fewer than declared.
             anew: to pay for another answer, though there may be one: of refreshed data, perhaps.
             member_of: the groups that the analyst is in, whose answers are free.
+            whole_error: whether a tenth of it pays for intervals that also cover what caps and
+                bounds cut; if left out, where the account lets analysts choose their questions.
         """
         inquiry = Inquiry(
             question=question,
-            budget=Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta),
+            budget=Budget(
+                epsilon=epsilon,
+                rho=rho,
+                accuracy=accuracy,
+                delta=delta,
+                quantile_intervals=quantile_intervals,
+                whole_error=whole_error,
+            ),
             account=account,
             analyst=analyst,
             rows=rows,
@@ -146,9 +189,16 @@ class Curator:
             anew=anew,
             member_of=member_of,
         )
+        return self.previewed(inquiry)
+
+    def previewed(self, inquiry: Inquiry) -> Preview:
+        """What :meth:`preview` says, of an inquiry."""
+        auto = auto_of(inquiry)
+        if auto is not None:
+            return preview_auto(auto, inquiry, catalog=self.catalog, accounts=self._accounts)
         payer, asked = priced(inquiry, catalog=self.catalog, accounts=self._accounts)
-        free = not anew and given_before(payer, asked, inquiry) is not None
-        return preview(payer, asked, analyst=analyst, free=free)
+        free = not inquiry.anew and given_before(payer, asked, inquiry) is not None
+        return preview(payer, asked, analyst=inquiry.analyst, free=free)
 
     def ask(  # noqa: PLR0913  # as for a preview
         self,
@@ -158,6 +208,7 @@ class Curator:
         rho: float | None = None,
         accuracy: Accuracy | None = None,
         delta: float | None = None,
+        quantile_intervals: bool = True,
         account: str | None = None,
         analyst: str = "",
         purpose: str = "",
@@ -167,6 +218,7 @@ class Curator:
         approval: str = "",
         audience: str = "",
         member_of: tuple[str, ...] = (),
+        whole_error: bool | None = None,
     ) -> Answer:
         """The answer to a question, charged to an account; parameters as for :meth:`preview`.
 
@@ -178,8 +230,13 @@ class Curator:
         returned, where the account demands approval. ``audience`` is who may see the answer:
         ``analyst``, ``everybody`` or ``group:NAME``, as for :meth:`Account.reserve`.
 
+        ``AVG(AUTO(cost))`` in SQL chooses bounds of a column privately: a fifth of ``epsilon`` pays
+        for a noisy histogram, which is an answer of its own, and the rest for the question. The
+        notes say which bounds they are; ``epsilon`` of the answer is what both have cost.
+
         Raises:
-            RefusedQuery: the question is not allowed; nothing was charged.
+            RefusedQuery: the question is not allowed; nothing was charged, but where AUTO finds no
+                bounds: then the histogram was, and the error says so.
             SourceKnown: the rows were paid for under another name; nothing was charged.
             BudgetExceeded: the account cannot pay; nothing was charged. Where it has quotas, the
                 error tells of the analyst's own quota, or nothing at all.
@@ -190,7 +247,14 @@ class Curator:
         """
         inquiry = Inquiry(
             question=question,
-            budget=Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta),
+            budget=Budget(
+                epsilon=epsilon,
+                rho=rho,
+                accuracy=accuracy,
+                delta=delta,
+                quantile_intervals=quantile_intervals,
+                whole_error=whole_error,
+            ),
             account=account,
             analyst=analyst,
             purpose=purpose,
@@ -201,13 +265,28 @@ class Curator:
             audience=audience,
             member_of=member_of,
         )
-        return answered(
+        return self.answered(inquiry)
+
+    def answered(
+        self, inquiry: Inquiry, *, progress: Callable[[str], None] | None = None
+    ) -> Answer:
+        """What :meth:`ask` answers, of an inquiry, with a progress of its own."""
+        auto = auto_of(inquiry)
+        way = answered if auto is None else partial(answered_auto, auto)
+        return way(
             inquiry,
             catalog=self.catalog,
             accounts=self._accounts,
             engines=self._engines,
-            progress=self.progress,
+            progress=progress or self.progress,
+            time_step=self.time_step,
         )
+
+    def kept(
+        self, account: str, entry: int, *, analyst: str, member_of: tuple[str, ...] = ()
+    ) -> Answer | None:
+        """The stored answer of an entry, if it has one that this analyst may see."""
+        return kept_answer(self.account(account), entry, analyst=analyst, member_of=member_of)
 
     def submit(  # noqa: PLR0913  # as for a preview
         self,
@@ -217,11 +296,13 @@ class Curator:
         rho: float | None = None,
         accuracy: Accuracy | None = None,
         delta: float | None = None,
+        quantile_intervals: bool = True,
         account: str | None = None,
         analyst: str = "",
         purpose: str = "",
         rows: int | None = None,
         groups: int | None = None,
+        whole_error: bool | None = None,
     ) -> tuple[str, str]:
         """Ask for approval of a question; parameters as for :meth:`ask`. It costs nothing.
 
@@ -230,15 +311,163 @@ class Curator:
         """
         inquiry = Inquiry(
             question=question,
-            budget=Budget(epsilon=epsilon, rho=rho, accuracy=accuracy, delta=delta),
+            budget=Budget(
+                epsilon=epsilon,
+                rho=rho,
+                accuracy=accuracy,
+                delta=delta,
+                quantile_intervals=quantile_intervals,
+                whole_error=whole_error,
+            ),
             account=account,
             analyst=analyst,
             purpose=purpose,
             rows=rows,
             groups=groups,
         )
-        payer, made = submitted(inquiry, catalog=self.catalog, accounts=self._accounts)
+        return self.submitted(inquiry)
+
+    def submitted(self, inquiry: Inquiry) -> tuple[str, str]:
+        """What :meth:`submit` returns, of an inquiry."""
+        payer, made = submitted([inquiry], catalog=self.catalog, accounts=self._accounts)
         return payer.name, made
+
+    def submit_plan(
+        self,
+        questions: Sequence[PlanQuestion],
+        *,
+        account: str | None = None,
+        analyst: str = "",
+        purpose: str = "",
+    ) -> tuple[str, str]:
+        """Ask for approval of several questions together, on one account. It costs nothing.
+
+        Returns the account's name, and one id for all of them. Somebody else approves the plan or
+        declines it, as a whole; then :meth:`ask`, with the parameters of one of the questions and
+        ``approval=`` the id, answers that question, once, in any order.
+
+        Args:
+            questions: a list of :class:`PlanQuestion`.
+            account: who pays, if more than one account covers the dataset.
+            analyst: who will ask.
+            purpose: why, for questions that say none themselves.
+        """
+        if not isinstance(questions, list | tuple) or not all(
+            isinstance(each, PlanQuestion) for each in questions
+        ):
+            raise InvalidParameter("questions", questions, "a list of PlanQuestion(...)")
+        inquiries = [
+            Inquiry(
+                question=each.question,
+                budget=each.budget,
+                account=account,
+                analyst=analyst,
+                purpose=each.purpose or purpose,
+                rows=each.rows,
+                groups=each.groups,
+            )
+            for each in questions
+        ]
+        payer, made = submitted(inquiries, catalog=self.catalog, accounts=self._accounts)
+        return payer.name, made
+
+    def tune(  # noqa: PLR0913  # what is tuned, for what, and on whose account
+        self,
+        table: str,
+        *,
+        epsilon: float,
+        columns: Sequence[str] = (),
+        caps: bool = True,
+        question: str | None = None,
+        question_epsilon: float | None = None,
+        account: str | None = None,
+        analyst: str = "",
+        approval: str = "",
+        anew: bool = False,
+    ) -> TunedTable:
+        """Choose limits of a table privately, charged as any question is.
+
+        The catalog stays as it is: :func:`~quaestor.curator.catalog.catalog_edit.replace_table`
+        writes the table that comes back into its file.
+
+        Args:
+            table: the table, which is private.
+            epsilon: what it may cost, divided evenly over the histograms that are measured.
+            columns: the numbers whose bounds are chosen; those without bounds, or else all.
+            caps: whether rows and groups a unit are chosen too.
+            question: SQL that the limits are to be good for; typical questions if left out.
+            question_epsilon: what such questions cost; ``epsilon`` if left out.
+            account: who pays, if more than one account covers the dataset.
+            analyst: who asks; needed where the account has quotas.
+            approval: what :meth:`submit` has returned, where the account demands approval.
+            anew: to pay for another choice, though there may be one.
+
+        Raises:
+            RefusedQuery: a dashboard depends on the table as it is; nothing was charged.
+            BudgetExceeded: the account cannot pay; nothing was charged.
+        """
+        plan = self._tune_plan(table, epsilon, columns, caps, question, question_epsilon)
+        inquiry = _tune_inquiry(plan, account, analyst, approval=approval, anew=anew)
+        return tune(
+            plan,
+            inquiry,
+            catalog=self.catalog,
+            accounts=self._accounts,
+            progress=self.progress,
+        )
+
+    def preview_tune(  # noqa: PLR0913  # as for tuning
+        self,
+        table: str,
+        *,
+        epsilon: float,
+        columns: Sequence[str] = (),
+        caps: bool = True,
+        question: str | None = None,
+        question_epsilon: float | None = None,
+        account: str | None = None,
+        analyst: str = "",
+        anew: bool = False,
+    ) -> tuple[TunePlan, Preview]:
+        """What :meth:`tune` would measure, and cost; no data are touched."""
+        plan = self._tune_plan(table, epsilon, columns, caps, question, question_epsilon)
+        inquiry = _tune_inquiry(plan, account, analyst, approval="", anew=anew)
+        return plan, preview_tune(plan, inquiry, catalog=self.catalog, accounts=self._accounts)
+
+    def _tune_plan(  # noqa: PLR0913  # as above
+        self,
+        table: str,
+        epsilon: float,
+        columns: Sequence[str],
+        caps: bool,  # noqa: FBT001
+        question: str | None,
+        question_epsilon: float | None,
+    ) -> TunePlan:
+        plan = plan_tune(
+            self.catalog,
+            table,
+            epsilon=epsilon,
+            columns=columns,
+            caps=caps,
+            question=question,
+            question_epsilon=question_epsilon,
+        )
+        refuse_dependent(self.ledger, plan.table.dataset or plan.table.name)
+        return plan
+
+
+def _tune_inquiry(
+    plan: TunePlan, account: str | None, analyst: str, *, approval: str, anew: bool
+) -> Inquiry:
+    return Inquiry(
+        question="",
+        budget=Budget(epsilon=plan.epsilon),
+        account=account,
+        analyst=analyst,
+        purpose=f"dataset tune {plan.table.name}: {', '.join(plan.limits)}"[:500],
+        approval=approval,
+        anew=anew,
+    )
 
 
 def _silent(_doing: str) -> None:

@@ -18,7 +18,9 @@
     │   │   └── SourceKnown       the dataset's source was paid for under another name
     │   ├── UnknownAccount        no account has that name
     │   ├── KeyReused             the key of a charge, with another request
-    │   └── UnknownAnalyst        an analyst without a quota, where quotas are declared
+    │   ├── UnknownAnalyst        an analyst without a quota, where quotas are declared
+    │   ├── UnknownPerson         nobody has that name
+    │   └── UnknownJob            no such question, or somebody else's
     ├── TheoremDoesNotApply       a theorem was asked about releases it says nothing about
     ├── TargetOutOfReach          no noise, or no count, meets the target that was asked for
     ├── InconsistentAnswers       two ways to compute one number exclude each other: a bug, reported
@@ -35,7 +37,15 @@
     ├── LedgerCorrupted           the ledger's store does not hold together
     ├── MissingExtra              an optional dependency is needed and not installed
     ├── SourceUnavailable         a table cannot be reached, or is not what the catalog says
-    └── EngineFailed              a query failed; nothing is said of why
+    ├── EngineFailed              a query failed; nothing is said of why
+    ├── NotSignedIn               no valid token, and no valid session
+    ├── NotAllowed                a role that may not do this
+    ├── SignInFailed              a link, a name or a password that is wrong
+    ├── TooManySignIns            too many sign-ins failed
+    ├── TooManyJobs               as many unfinished questions as one may have
+    ├── JobUnfinished             a question that has no answer yet, or was cancelled
+    ├── RequestRefused            a request that is too large, too frequent or too slow
+    └── ServiceUnreachable        no service answers at the address
 
 Each class has a stable ``code`` for programs, fields that can be read, and a sentence that says
 what to do next.
@@ -85,6 +95,18 @@ from quaestor.errors.ledger import (
     UnknownAccount,
     UnknownAnalyst,
 )
+from quaestor.errors.service import (
+    JobUnfinished,
+    NotAllowed,
+    NotSignedIn,
+    RequestRefused,
+    ServiceUnreachable,
+    SignInFailed,
+    TooManyJobs,
+    TooManySignIns,
+    UnknownJob,
+    UnknownPerson,
+)
 
 __all__ = [
     "AccountClosed",
@@ -105,21 +127,31 @@ __all__ = [
     "InvalidHistory",
     "InvalidParameter",
     "InvalidPlan",
+    "JobUnfinished",
     "KeyReused",
     "LedgerCorrupted",
     "LedgerUnavailable",
     "MissingAddress",
     "MissingExtra",
+    "NotAllowed",
     "NotPlanned",
+    "NotSignedIn",
     "QuaestorError",
     "RefusedQuery",
+    "RequestRefused",
+    "ServiceUnreachable",
+    "SignInFailed",
     "SourceKnown",
     "SourceUnavailable",
     "TargetOutOfReach",
     "TheoremDoesNotApply",
+    "TooManyJobs",
+    "TooManySignIns",
     "UnknownAccount",
     "UnknownAnalyst",
     "UnknownDatabase",
+    "UnknownJob",
+    "UnknownPerson",
     "UnreadableTable",
 ]
 

@@ -155,6 +155,29 @@ class BeyondFloats(QuaestorError, OverflowError):
     code = "beyond_floats"
 
 
+def install_command(extra: str) -> str:
+    """The command that adds an extra to this installation: a clone, a wheel file, or a registry's.
+
+    On PyPI the name ``quaestor`` belongs to an unrelated tool; this package is ``quaestor-dp``.
+    """
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        origin = json.loads(distribution("quaestor-dp").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, OSError, ValueError):
+        origin = {}
+    url = str(origin.get("url", ""))
+    if not url.startswith("file:"):
+        return f"pip install 'quaestor-dp[{extra}]'"
+    if not origin.get("dir_info", {}).get("editable"):
+        return f"pip install 'quaestor-dp[{extra}] @ {url}'"
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    return f"pip install -e '{url2pathname(urlsplit(url).path)}[{extra}]'"
+
+
 class MissingExtra(QuaestorError, ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 
@@ -162,8 +185,7 @@ class MissingExtra(QuaestorError, ImportError):
 
     def __init__(self, package: str, *, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs {package}, which is not installed: "
-            f"run  pip install 'quaestor[{extra}]'"
+            f"{purpose} needs {package}, which is not installed: run  {install_command(extra)}"
         )
         self.package, self.extra = package, extra
 

@@ -121,7 +121,11 @@ class UnknownAccount(InvalidParameter):
     code = "unknown_account"
 
     def __init__(self, name: str, *, near: str | None, remedy: str | None = None) -> None:
-        hint = f"did you mean {shown(near)}?" if near else "open it first, or list the accounts"
+        hint = (
+            f"did you mean {shown(near)}?"
+            if near
+            else "open it first (quaestor account open), or see quaestor account list"
+        )
         hint = remedy or hint
         ValueError.__init__(self, f"the ledger has no account called {shown(name)}: {hint}")
         self.field, self.value, self.valid = "account", name, "an account of this ledger"
@@ -300,17 +304,17 @@ class ApprovalNeeded(QuaestorError):
 
     code = "approval_needed"
 
-    def __init__(self, account: str, *, problem: str) -> None:
-        super().__init__(
-            f"account {shown(account)} demands approval: {problem}. Nothing was charged; submit it "
-            "(quaestor account submit), have somebody else approve it (quaestor account approve), "
-            "and ask exactly that, once, with --approval"
+    def __init__(self, account: str, *, problem: str, remedy: str = "") -> None:
+        remedy = remedy or (
+            "submit it (quaestor account submit), have somebody else approve it (quaestor account "
+            "approve), and ask exactly that, once, with --approval"
         )
-        self.account, self.problem = account, problem
+        super().__init__(f"account {shown(account)}: {problem}. Nothing was charged; {remedy}")
+        self.account, self.problem, self.remedy = account, problem, remedy
 
     def fields(self) -> dict[str, Any]:
-        """The account, and what stands in the way."""
-        return {"account": self.account, "problem": self.problem}
+        """The account, what stands in the way, and what to do about it."""
+        return {"account": self.account, "problem": self.problem, "remedy": self.remedy}
 
 
 class ClockWentBack(QuaestorError):
@@ -353,7 +357,8 @@ class LedgerCorrupted(QuaestorError):
     def __init__(self, place: str, problem: str) -> None:
         super().__init__(
             f"the ledger does not hold together: {place}: {problem}. Charge nothing on it; "
-            "compare it with a backup or with an export"
+            "compare it with a backup (quaestor ledger verify on its copy) or with an export, and "
+            "restore the last state that verifies (quaestor ledger restore)"
         )
         self.place, self.problem = place, problem
 

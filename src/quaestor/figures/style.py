@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["COLOURS", "drawing"]
+__all__ = ["COLOURS", "drawing", "styled"]
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart, darkest first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -34,17 +34,25 @@ _STYLE: dict[str, Any] = {
 
 
 @contextmanager
+def styled() -> Iterator[None]:
+    """While it lasts, what is drawn has our look."""
+    try:
+        from matplotlib import rc_context
+    except ImportError:
+        raise MissingExtra("matplotlib", extra="plot", purpose="drawing") from None
+    with rc_context(_STYLE):  # type: ignore[arg-type]  # its keys are a long literal type
+        yield
+
+
+@contextmanager
 def drawing(out: Path, *, panels: int = 1, height: float = 3.6) -> Iterator[Sequence[Axes]]:
     """Panels side by side to draw on; at the end they are written to ``out``.
 
     The file's ending decides the format, and no date goes into it.
     """
-    try:
-        from matplotlib import rc_context
+    with styled():
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", extra="plot", purpose="drawing") from None
-    with rc_context(_STYLE):  # type: ignore[arg-type]  # its keys are a long literal type
+
         figure = Figure(figsize=(4.0 * panels + 0.2, height), layout="constrained")
         yield [figure.add_subplot(1, panels, i + 1) for i in range(panels)]
         metadata = {"Date": None} if out.suffix.lower() == ".svg" else None

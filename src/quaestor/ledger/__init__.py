@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from quaestor.ledger.account import Account, StoredAnswer
 from quaestor.ledger.accounts import Ledger
-from quaestor.ledger.approvals import Submission
+from quaestor.ledger.approvals import Proposal, Submission
 from quaestor.ledger.backup import backup_ledger, restore_ledger
 from quaestor.ledger.charge import Charge
 from quaestor.ledger.definition import AccountDefinition, Quota, Share, planned_epsilon
@@ -27,11 +27,16 @@ from quaestor.ledger.journal.data_versions import DataVersion
 from quaestor.ledger.journal.declarations import DatasetDigests, RecordedDeclaration
 from quaestor.ledger.journal.entries import Entry
 from quaestor.ledger.journal.verification import Verification
+from quaestor.ledger.people.credentials import Credential
+from quaestor.ledger.people.person import ROLES, Person
+from quaestor.ledger.people.registry import Identified, People
+from quaestor.ledger.people.trail import TrailEvent
 from quaestor.ledger.policies.blocks import Blocked
 from quaestor.ledger.policies.dashboard import Dashboard
 from quaestor.ledger.policies.open import Open
 from quaestor.ledger.policies.planned import Planned
 from quaestor.ledger.price import Balance, Price, Reading
+from quaestor.ledger.question_jobs import QuestionJob, QuestionJobs
 from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
 from quaestor.ledger.stored_text import query_digest
 from quaestor.ledger.successors import Together
@@ -39,6 +44,7 @@ from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint,
 from quaestor.ledger.totals.odometer import OdometerReading
 
 __all__ = [
+    "ROLES",
     "Account",
     "AccountDefinition",
     "Balance",
@@ -46,19 +52,26 @@ __all__ = [
     "BalancePoint",
     "Blocked",
     "Charge",
+    "Credential",
     "Dashboard",
     "DataVersion",
     "DatasetDigests",
     "Entry",
     "GroupQuota",
     "HolderStanding",
+    "Identified",
     "Ledger",
     "MeterStanding",
     "OdometerReading",
     "Open",
     "Pending",
+    "People",
+    "Person",
     "Planned",
     "Price",
+    "Proposal",
+    "QuestionJob",
+    "QuestionJobs",
     "Quota",
     "Reading",
     "RecordedDeclaration",
@@ -67,6 +80,7 @@ __all__ = [
     "StoredAnswer",
     "Submission",
     "Together",
+    "TrailEvent",
     "Verification",
     "backup_ledger",
     "planned_epsilon",

@@ -14,10 +14,17 @@ from quaestor.errors import (
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.account_limits import AccountLimits
 from quaestor.ledger.account_view import AccountView
-from quaestor.ledger.approvals import Submission, decide, read_submissions, submission, submit
+from quaestor.ledger.approvals import (
+    Proposal,
+    Submission,
+    decide,
+    read_submissions,
+    submission,
+    submit,
+)
 from quaestor.ledger.cashier import Cashier
 from quaestor.ledger.charge import PATIENCE, Charge, claim, original
-from quaestor.ledger.jobs import KeyedCharge
+from quaestor.ledger.jobs import KeyedCharge, seen_answers
 from quaestor.ledger.journal.data_versions import DataVersion, version_between
 from quaestor.ledger.journal.declarations import declare
 from quaestor.ledger.price import AnswerReader, chosen_audience
@@ -51,12 +58,14 @@ class StoredAnswer(_AnswerPair):  # a pair for those who take it apart
 
     version: str = ""
     """The version of the data that it is of; empty if no refresh was recorded before it."""
+    blocks: tuple[str, ...] = ()
+    """The blocks of time that it is of, where the account has a budget for each."""
 
     @classmethod
-    def of(cls, entry: int, text: str, *, version: str) -> Self:
-        """An answer of that version."""
+    def of(cls, entry: int, text: str, *, version: str, blocks: tuple[str, ...] = ()) -> Self:
+        """An answer of that version, and of these blocks."""
         made = cls(entry, text)
-        made.version = version
+        made.version, made.blocks = version, blocks
         return made
 
 
@@ -101,6 +110,7 @@ class Account(AccountView):
         approval: str = "",
         audience: str = "",
         member_of: Sequence[str] = (),
+        question: str = "",
     ) -> Charge:
         """Charge for releases that are about to be made: one durable transaction, or an error.
 
@@ -121,6 +131,8 @@ class Account(AccountView):
             audience: who may see the stored answer: ``analyst``, ``everybody`` on the account or
                 ``group:NAME``. If left out: the analyst where there are quotas, else everybody.
             member_of: the groups that the analyst is in, beside those that the account declares.
+            question: the id of the service's question whose only charge this is, if it is one's;
+                with a key.
 
         Raises:
             KeyReused: the key belongs to a charge that says something else.
@@ -145,7 +157,7 @@ class Account(AccountView):
         if not key:
             (entry,) = self._cashier.charge("reserved", [request])
             return Charge(self._cashier, request, entry=entry)
-        once = KeyedCharge(self.name, request, key=key)
+        once = KeyedCharge(self.name, request, key=key, question=question)
         job = self._cashier.charge_once(request, once)
         return Charge(self._cashier, request, entry=job.entry, job=job, repeated=not job.new)
 
@@ -163,8 +175,9 @@ class Account(AccountView):
         if approval:
             with self._store.reading() as session:
                 found = submission(session, self.name, approval)
-            purpose = request.purpose or found.purpose
-            request = replace(request, approval=found.id, purpose=purpose)
+            asked = found.question(request) or found  # what it is not is said under the lock
+            purpose = request.purpose or asked.purpose
+            request = replace(request, approval=asked.id, purpose=purpose)
         if audience:
             kept = chosen_audience(
                 audience, analyst=reader.analyst, member_of=reader.member_of, quotas=reader.quotas
@@ -196,6 +209,7 @@ class Account(AccountView):
         patience: float = PATIENCE,
         blocks: Sequence[str] = (),
         approval: str = "",
+        question: str = "",
     ) -> Charge | StoredAnswer:
         """The stored answer to a question or, if it has none, a charge to answer it with.
 
@@ -229,10 +243,16 @@ class Account(AccountView):
 
         def stored() -> StoredAnswer | None:
             return self.answer(
-                request.query, dataset=request.dataset, analyst=analyst, member_of=member_of
+                request.query,
+                dataset=request.dataset,
+                analyst=analyst,
+                member_of=member_of,
+                blocks=request.blocks,
             )
 
-        found = claim(self._cashier, request, stored, reader=reader, patience=patience)
+        found = claim(
+            self._cashier, request, stored, reader=reader, patience=patience, question=question
+        )
         if isinstance(found, StoredAnswer):
             return found
         if not found.new:
@@ -250,28 +270,57 @@ class Account(AccountView):
         purpose: str = "",
         query: str = "",
         query_text: str | None = None,
+        blocks: Sequence[str] = (),
     ) -> str:
         """Ask for approval of a charge; it costs nothing. The id under which it is decided about.
 
         Parameters are those of :meth:`reserve`. Somebody else approves it; then :meth:`reserve`
         or :meth:`claim`, with the same parameters and the id, charges for it once.
         """
-        self._refuse_broken_plan()
-        request = self._request(
-            releases,
+        asked = Proposal(
+            releases=releases,
             dataset=dataset,
-            analyst=analyst,
             purpose=purpose,
             query=query,
             query_text=query_text,
-            reader=self._reader(analyst, ()),
-            audience="",
+            blocks=blocks,
         )
-        self._cashier.limits.check(request)
-        return submit(self._store, self.definition, request)
+        return self.submit_plan([asked], analyst=analyst)
+
+    def submit_plan(
+        self, questions: Sequence[Proposal], *, analyst: str = "", purpose: str = ""
+    ) -> str:
+        """Ask for approval of several charges together; it costs nothing. One id for all of them.
+
+        Somebody else approves the plan, or declines it, as a whole. Then :meth:`reserve` or
+        :meth:`claim`, with the parameters of one of the questions and the id, charges for that
+        question, once, in any order. ``purpose`` is for questions that say none themselves.
+        """
+        self._refuse_broken_plan()
+        if not isinstance(questions, list | tuple) or not all(
+            isinstance(each, Proposal) for each in questions
+        ):
+            raise InvalidParameter("questions", questions, "a list of Proposal(...)")
+        requests = [
+            self._request(
+                each.releases,
+                dataset=each.dataset,
+                analyst=analyst,
+                purpose=each.purpose or purpose,
+                query=each.query,
+                query_text=each.query_text,
+                blocks=each.blocks,
+                reader=self._reader(analyst, ()),
+                audience="",
+            )
+            for each in questions
+        ]
+        for request in requests:
+            self._cashier.limits.check(request)
+        return submit(self._store, self.definition, requests)
 
     def approve(self, submitted: str, *, by: str, reason: str = "") -> None:
-        """Let somebody else's submission be asked, once; this is recorded."""
+        """Let somebody else's submission be asked, once; of a plan, each question once."""
         decide(self._store, self.definition, submitted, by=by, reason=reason, approve=True)
 
     def decline(self, submitted: str, *, by: str, reason: str = "") -> None:
@@ -450,14 +499,17 @@ class Account(AccountView):
         dataset: str | None = None,
         analyst: str = "",
         member_of: Sequence[str] = (),
+        blocks: Sequence[str] | None = None,
     ) -> StoredAnswer | None:
         """The stored answer to a question, if there is one: to read it again costs nothing.
 
         It is one that this analyst, who is in these groups, may see: where the account has quotas
         and nothing else was said with the charge, an answer of the analyst's own. Of several, it
-        is the one that was paid for last.
+        is the one that was paid for last. Where budgets are of blocks of time, the same query of
+        other blocks is another question: name its ``blocks``. Without them, what was answered of
+        any blocks counts, and the answer's own ``blocks`` say which.
         """
-        said = {"dataset": dataset, "analyst": analyst, "member_of": member_of}
+        said = {"dataset": dataset, "analyst": analyst, "member_of": member_of, "blocks": blocks}
         found = self._stored(query, last=True, **said)
         return found[0] if found else None
 
@@ -468,34 +520,65 @@ class Account(AccountView):
         dataset: str | None = None,
         analyst: str = "",
         member_of: Sequence[str] = (),
+        blocks: Sequence[str] | None = None,
     ) -> tuple[StoredAnswer, ...]:
         """Every stored answer to a question, in the order in which they were paid for.
 
         There are several where it was asked anew. Otherwise it is like :meth:`answer`.
         """
-        said = {"dataset": dataset, "analyst": analyst, "member_of": member_of}
+        said = {"dataset": dataset, "analyst": analyst, "member_of": member_of, "blocks": blocks}
         return self._stored(query, last=False, **said)
 
-    def _stored(
-        self, query: str, *, last: bool, dataset: Any, analyst: Any, member_of: Any
+    def answer_of(
+        self, entry: int, *, analyst: str = "", member_of: Sequence[str] = ()
+    ) -> StoredAnswer | None:
+        """The stored answer of one entry, if it has one that this analyst may see."""
+        reader = self._reader(analyst, member_of)
+        with self._store.reading() as session:
+            found = session.row(sql.ANSWER_LABEL, account=self.name, entry=entry)
+            if found is None or not reader.sees(found[1]):
+                return None
+            row = session.row(sql.ANSWER, account=self.name, entry=entry)
+        blocks = texts.parts_of(found[2] or "")[1] if self.definition.policy.by_blocks else ()
+        return self._unchanged(row or (entry, None, None), dataset=found[0], blocks=blocks)
+
+    def _stored(  # noqa: PLR0913  # which question, and who reads
+        self, query: str, *, last: bool, dataset: Any, analyst: Any, member_of: Any, blocks: Any
     ) -> tuple[StoredAnswer, ...]:
         if dataset is None and len(self.definition.datasets) == 1:
             dataset = self.definition.datasets[0]
         if self.definition.shares:
             texts.name("analyst", analyst)
-        reader, asked = self._reader(analyst, member_of), texts.name("query", query)
+        policy, asked = self.definition.policy, texts.name("query", query)
+        of: tuple[str, ...] | None = ()
+        if policy.by_blocks:
+            of = None if blocks is None else policy.checked_blocks(blocks)
+        elif blocks:
+            policy.checked_blocks(blocks)
         with self._store.reading() as session:
-            found = session.rows(sql.ANSWERS_TO, account=self.name, dataset=dataset, query=asked)
-            seen = [entry for entry, label in found if reader.sees(label)]
+            seen = seen_answers(
+                session,
+                self.name,
+                dataset=dataset,
+                query=asked,
+                blocks=of,
+                reader=self._reader(analyst, member_of),
+            )
             rows = [
                 session.row(sql.ANSWER, account=self.name, entry=entry) or (entry, None, None)
-                for entry in (seen[-1:] if last else seen)
+                for entry, _ in (seen[-1:] if last else seen)
             ]
-        for entry, text, digest in rows:
-            if not isinstance(text, str) or texts.digest(text) != digest:
-                place = f"the answer of entry {entry} of account {self.name!r}"
-                raise LedgerCorrupted(place, "it is not the one that was released")
+        blocks_of = dict(seen)
         return tuple(
-            StoredAnswer.of(entry, text, version=self.version_of(entry, dataset=str(dataset)))
-            for entry, text, _ in rows
+            self._unchanged(row, dataset=str(dataset), blocks=blocks_of[row[0]]) for row in rows
         )
+
+    def _unchanged(
+        self, row: tuple[Any, ...], *, dataset: str, blocks: tuple[str, ...]
+    ) -> StoredAnswer:
+        entry, text, digest = row
+        if not isinstance(text, str) or texts.digest(text) != digest:
+            place = f"the answer of entry {entry} of account {self.name!r}"
+            raise LedgerCorrupted(place, "it is not the one that was released")
+        version = self.version_of(entry, dataset=dataset)
+        return StoredAnswer.of(entry, text, version=version, blocks=blocks)

@@ -24,7 +24,9 @@ from quaestor.ledger.journal.declarations import checked_declared, refuse_known_
 from quaestor.ledger.journal.events import Event, opened_by
 from quaestor.ledger.journal.export import export_events
 from quaestor.ledger.journal.verification import verify_account
+from quaestor.ledger.people.registry import People
 from quaestor.ledger.price import Request
+from quaestor.ledger.question_jobs import QuestionJobs
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.address import open_store
 from quaestor.ledger.successors import check_predecessor, is_closed, predecessors
@@ -78,6 +80,16 @@ class Ledger:
     ) -> None:
         """Let go of the store."""
         self.close()
+
+    @property
+    def people(self) -> People:
+        """Who may use a service over this ledger."""
+        return People(self._store)
+
+    @property
+    def questions(self) -> QuestionJobs:
+        """What was asked of a service over this ledger."""
+        return QuestionJobs(self._store)
 
     def close(self) -> None:
         """Let go of the store. Everything is durable already."""
@@ -143,7 +155,11 @@ class Ledger:
         old = before.definition
         (dataset,) = definition.datasets
         if not before.state().closed:
-            raise InvalidParameter("predecessor", name, "closed: its past must be over")
+            raise InvalidParameter(
+                "predecessor",
+                name,
+                "closed, so that its past is over: close it first (quaestor account close)",
+            )
         if dataset not in old.datasets or old.policy.calendar is not None:
             valid = f"an account on {dataset}, without blocks"
             raise InvalidParameter("predecessor", name, valid)
@@ -246,6 +262,8 @@ class Ledger:
             for name in noted:
                 if name not in names:
                     raise LedgerCorrupted(f"account {name!r}", "its head was noted, and it is gone")
+        self.people.verify()
+        with self._store.reading() as session:
             return tuple(verify_account(session, name, head=noted.get(name)) for name in names)
 
     def export(self, form: str = "jsonl", *, account: str | None = None) -> Iterator[str]:
@@ -290,7 +308,14 @@ def _charge_past(
     limits = AccountLimits(definition)
     changed = limits.after({}, request)
     if changed is None:
-        raise limits.price({}, request).refusal()
+        raise (
+            limits.price({}, request)
+            .refusal()
+            .advise(
+                "Every block is charged the predecessor's whole guarantee: open this account "
+                "with a larger epsilon than it has, and at least twice its delta"
+            )
+        )
     event = Event(
         definition.name,
         last.seq + 1,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.numerics.digits import rounded_down, rounded_up
@@ -88,12 +89,12 @@ def totals_to_text(totals: Mapping[str, Fraction | None]) -> str:
     >>> totals_to_text({"b": Fraction(1, 2), "a": None, "c": Fraction(0)})
     '{"a":null,"b":"1/2"}'
     """
-    written = {
-        meter: None if total is None else str(total)
+    written = (
+        f"{quoted(meter)}:null" if total is None else f'{quoted(meter)}:"{total}"'
         for meter, total in sorted(totals.items())
         if total is None or total
-    }
-    return json.dumps(written, separators=(",", ":"))
+    )
+    return f"{{{','.join(written)}}}"
 
 
 def totals_from_text(text: str) -> Totals:

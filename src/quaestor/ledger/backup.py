@@ -10,6 +10,7 @@ from quaestor.ledger import stored_text as texts
 from quaestor.ledger.accounts import Ledger
 from quaestor.ledger.jobs import undrawn
 from quaestor.ledger.journal.appender import Journal
+from quaestor.ledger.store import people_statements as people_sql
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.address import open_store
 from quaestor.ledger.store.driver_errors import unavailable
@@ -45,7 +46,8 @@ def restore_ledger(
 ) -> tuple[Verification, ...]:
     """Make a ledger of a backup, at a place where there is none; the reason goes into its chains.
 
-    What was charged after the backup is not in it, and was spent nevertheless.
+    What was charged after the backup is not in it, and was spent nevertheless. Tokens and sessions
+    end: some may have been revoked after it.
 
     Args:
         backup: a file that :func:`backup_ledger` wrote.
@@ -68,6 +70,9 @@ def restore_ledger(
         try:
 
             def finish(session: Session) -> None:
+                now = session.now()  # what was revoked after the backup would be valid again
+                session.run(people_sql.END_CREDENTIALS, time=now)
+                session.run(people_sql.CANCEL_QUESTIONS, time=now)
                 for name, _ in session.rows(sql.ACCOUNTS):
                     journal = Journal(store, session, name, time_after=max)
                     journal.append("restored", detail=said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from quaestor.errors import (
@@ -27,12 +28,13 @@ from quaestor.ledger.journal.appender import (
     refuse_after,
     write,
 )
+from quaestor.ledger.journal.one_step import charge_at_once
 from quaestor.ledger.price import label_of
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.theory import PRICING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from quaestor.ledger.account_limits import AccountLimits, Balances
     from quaestor.ledger.jobs import JobState
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Cashier"]
 
 
-_NOTHING = Known("", frozenset(), {})
+_NOTHING = Known(State(0, 0, "", "", 0, 0), frozenset(), {})
 _MOST_PRICES = 256
 
 
@@ -153,11 +155,28 @@ class Cashier:
             journal.keep(known, balances)
             return entries if job is None else job.add(journal, entry=entries[0])
 
+        step = self._step(requests, seen, expected) if job is None and kind == "reserved" else None
         analyst = requests[0].analyst if self._others and requests else None
-        done = write(self.store, self.name, work, reading=analyst)
+        done = write(self.store, self.name, work, reading=analyst, at_once=step)
         if isinstance(done, _Refused):
             raise self._overdrawn(done) or self._priced(done).refusal()
         return done
+
+    def _step(
+        self, requests: Sequence[Request], seen: Known, expected: Balances
+    ) -> Callable[[], tuple[int, ...] | None] | None:
+        """How to make this charge in one step; None where more than known totals decides."""
+        terms = self.limits.definition
+        if self._others:  # what is known is old by the time it would be used
+            return None
+        if len(requests) != 1 or terms.approval is not None or terms.closes is not None:
+            return None
+        (request,) = requests
+        if request.approval or request.blocks or seen.state.pricing != PRICING:
+            return None
+        if not seen.covers(frozenset(self.limits.holders(request.analyst))):
+            return None
+        return partial(charge_at_once, self.store, self.name, request, seen=seen, balances=expected)
 
     def _overdrawn(self, refused: _Refused) -> AccountOverdrawn | None:
         """The refusal of an account in which nothing can fit, since too much was charged before."""
@@ -390,7 +409,8 @@ class Cashier:
             return journal.price_again(self.limits)
         (analyst,) = analysts or {""}
         if journal.known is None:
-            self._others = self._known.head != journal.state.head
+            known = self._known
+            self._others = known is not _NOTHING and known.state.head != journal.state.head
             return self._seen(journal.session, self._known, journal.state, analyst)
         known, holders = journal.known, frozenset(self.limits.holders(analyst))
         if known.holders is None or known.covers(holders):
@@ -398,11 +418,11 @@ class Cashier:
         # somebody else was charged in this transaction: what is not written yet comes first
         rows = journal.session.rows(sql.BALANCES_OF, account=self.name, analyst=analyst)
         read = read_balances(rows, account=self.name)
-        return Known(known.head, known.holders | holders, read | known.balances)
+        return Known(known.state, known.holders | holders, read | known.balances)
 
     def _seen(self, session: Session, known: Known, state: State, analyst: str) -> Known:
         holders = frozenset(self.limits.holders(analyst))
-        if known.head == state.head and known.covers(holders):
+        if known.state.head == state.head and known.covers(holders):
             return known
         rows = session.rows(sql.BALANCES_OF, account=self.name, analyst=analyst)
-        return Known(state.head, holders, read_balances(rows, account=self.name))
+        return Known(state, holders, read_balances(rows, account=self.name))

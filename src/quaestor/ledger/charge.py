@@ -221,13 +221,14 @@ class _Lease:
                 self._cashier.hold(self._job, give_up=True)
 
 
-def claim(
+def claim(  # noqa: PLR0913  # what makes it the same question, and for whom it is
     cashier: Cashier,
     request: Request,
     answer: Callable[[], _Stored | None],
     *,
     reader: AnswerReader,
     patience: float,
+    question: str = "",
 ) -> _Stored | JobState:
     """The stored answer, or a charge to be completed: a new one, or one that was left behind.
 
@@ -236,8 +237,8 @@ def claim(
             the question completes it.
         AnswerPending: somebody is still at work on it.
     """
-    question = SharedQuestion(cashier.name, request, reader=reader)
-    once: Once[JobState | Waiting | Answered] = question
+    shared = SharedQuestion(cashier.name, request, reader=reader, question=question)
+    once: Once[JobState | Waiting | Answered] = shared
     deadline, pause = time.monotonic() + patience, _FIRST
     while True:
         found = cashier.charge_once(request, once)
@@ -252,7 +253,7 @@ def claim(
         elif time.monotonic() > deadline:
             raise AnswerPending(cashier.name)
         else:
-            question.waited = (found.job.entry, found.job.attempt)
+            shared.waited = (found.job.entry, found.job.attempt)
         time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  # not for noise
         pause = min(2 * pause, _LONGEST)
 

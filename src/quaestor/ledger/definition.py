@@ -137,12 +137,9 @@ class AccountDefinition:
         _choose_filters(self)
         groups = checked_groups(self.groups, expected=self.policy.expected_releases())
         object.__setattr__(self, "groups", groups)
-        if self.policy.by_blocks and (groups or self.approval is not None):
-            valid = "left out: blocks of time know neither quotas of groups nor approval yet"
-            raise InvalidParameter("groups" if groups else "approval", self.name, valid)
         for each in groups:
             if strangers := [member for member in each.members if self.quota(member) is None]:
-                valid = "of analysts who have a quota each; one for * is enough"
+                valid = 'of analysts who have a quota each: one for all will do (--quota "*=1")'
                 raise InvalidParameter("groups", strangers[0], valid)
 
     def needs_approval(self, releases: tuple[Release, ...]) -> bool:
@@ -190,7 +187,10 @@ class AccountDefinition:
         if dataset not in self.datasets:
             valid = f"one of the account's: {', '.join(self.datasets)}"
             raise InvalidParameter("dataset", dataset, valid)
-        if analyst or (self.shares and not by_owner):
+        if self.shares and not analyst and not by_owner:
+            valid = "given (--analyst): the account has a quota for each analyst"
+            raise InvalidParameter("analyst", analyst, valid)
+        if analyst:
             texts.name("analyst", analyst)
         listed = checked_releases("releases", releases)
         refuse_misfits("releases", listed)

@@ -27,9 +27,10 @@ import platform
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quaestor.errors import KeyReused
+from quaestor.errors import ChargeSettled, KeyReused
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.price import label_of
+from quaestor.ledger.store import people_statements as people_sql
 from quaestor.ledger.store import statements as sql
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ __all__ = [
     "Waiting",
     "hold",
     "holder",
+    "link",
     "read_pending",
+    "seen_answers",
     "undrawn",
 ]
 
@@ -99,12 +102,31 @@ def undrawn(session: Session, account: str) -> list[int]:
     return [row[0] for row in session.rows(sql.UNDRAWN, account=account)]
 
 
+def link(session: Session, question: str, *, account: str, entry: int | None) -> None:
+    """Write down which charge a question of a service has, in the transaction that makes it.
+
+    Without an entry, only see that it may have one.
+
+    Raises:
+        ChargeSettled: the question is over, or has another charge.
+    """
+    if not question:
+        return
+    state, paid_by, charged = session.row(people_sql.QUESTION_CHARGE, id=question) or ("", "", 0)
+    if state != "open":
+        raise ChargeSettled(charged, problem="is not charged: its question is over")
+    if charged and (paid_by, charged) != (account, entry):
+        raise ChargeSettled(charged, problem="stays charged: its question is not charged twice")
+    if entry is not None and not charged:
+        session.run(people_sql.LINK_QUESTION, id=question, account=account, entry=entry)
+
+
 class KeyedCharge:
     """A charge with a key of the caller's: the same key is the same charge."""
 
-    def __init__(self, account: str, request: Request, *, key: str) -> None:
-        """Keep the key, and a digest of all that the entry says."""
-        self._account, self._key = account, texts.name("key", key)
+    def __init__(self, account: str, request: Request, *, key: str, question: str = "") -> None:
+        """Keep the key, a digest of all that the entry says, and whose charge it will be."""
+        self._account, self._key, self._question = account, texts.name("key", key), question
         said = [request.dataset, request.analyst, request.purpose, request.query]
         said += [request.audience] if request.audience else []
         said += request.blocks
@@ -128,10 +150,14 @@ class KeyedCharge:
 
     def take(self, journal: Journal) -> JobState | None:
         """The same, under the account's lock."""
-        return self.look(journal.session)
+        found = self.look(journal.session)
+        if found is None:
+            link(journal.session, self._question, account=self._account, entry=None)
+        return found
 
     def add(self, journal: Journal, *, entry: int) -> JobState:
         """Keep the key with a charge, in the same transaction. Nobody has to wait for it."""
+        link(journal.session, self._question, account=self._account, entry=entry)
         journal.session.run(
             sql.ADD_JOB,
             account=self._account,
@@ -161,12 +187,43 @@ class Answered(NamedTuple):
     """The question has a stored answer by now."""
 
 
+def seen_answers(  # noqa: PLR0913  # what makes a question the same, and who reads
+    session: Session,
+    account: str,
+    *,
+    dataset: object,
+    query: str,
+    blocks: tuple[str, ...] | None,
+    reader: AnswerReader,
+) -> list[tuple[int, tuple[str, ...]]]:
+    """The entries with an answer to a question that a reader may see, each with its blocks.
+
+    Where each block of time has a budget, the same query of other blocks is another question, and
+    only answers of exactly these blocks count; None: those of any.
+    """
+    rows = session.rows(
+        sql.ANSWERS_TO, account=account, dataset=dataset, query=query, blocks=int(blocks != ())
+    )
+    found = [(entry, label, texts.parts_of(detail or "")[1]) for entry, label, detail in rows]
+    return [
+        (entry, of)
+        for entry, label, of in found
+        if reader.sees(label) and (blocks is None or of == blocks)
+    ]
+
+
 class SharedQuestion:
     """A question that is answered once for one charge, whoever asks it at the same time."""
 
-    def __init__(self, account: str, request: Request, *, reader: AnswerReader) -> None:
-        """Keep what makes it the same: it is for the same people, whoever asks."""
+    def __init__(
+        self, account: str, request: Request, *, reader: AnswerReader, question: str = ""
+    ) -> None:
+        """Keep what makes it the same: it is for the same people, whoever asks.
+
+        ``question`` is the question of a service whose charge it will be, if it is one's.
+        """
         self._account, self._request, self._reader = account, request, reader
+        self._question = question
         self.waited: tuple[int, int] | None = None
         """The entry and attempt that was waited for: its failure is not tried again at once."""
         label = label_of(request.audience, request.analyst if reader.quotas else "")
@@ -182,7 +239,10 @@ class SharedQuestion:
         """The same under the account's lock; what was left behind is taken over."""
         found = self._known(journal.session, journal.time)
         if not isinstance(found, JobState):
+            if found is None:
+                link(journal.session, self._question, account=self._account, entry=None)
             return found
+        link(journal.session, self._question, account=self._account, entry=found.entry)
         taken = found._replace(
             attempt=found.attempt + 1,
             holder=holder(),
@@ -193,13 +253,15 @@ class SharedQuestion:
 
     def _known(self, session: Session, now: str) -> JobState | Waiting | Answered | None:
         """What stands in the way of a new charge; a job alone is one that can be taken over."""
-        answers = session.rows(
-            sql.ANSWERS_TO,
-            account=self._account,
-            dataset=self._request.dataset,
-            query=self._request.query,
-        )
-        if any(self._reader.sees(label) for _, label in answers):
+        request = self._request
+        if seen_answers(
+            session,
+            self._account,
+            dataset=request.dataset,
+            query=request.query,
+            blocks=request.blocks,
+            reader=self._reader,
+        ):
             return Answered()
         row = session.row(sql.JOB_OF_QUESTION, account=self._account, question=self.digest)
         if row is None:
@@ -215,6 +277,7 @@ class SharedQuestion:
 
     def add(self, journal: Journal, *, entry: int) -> JobState:
         """Hold a new charge, in the same transaction."""
+        link(journal.session, self._question, account=self._account, entry=entry)
         lease = texts.later(journal.time, seconds=LEASE)
         journal.session.run(
             sql.ADD_JOB,

@@ -9,7 +9,7 @@ import datetime as dt
 import hashlib
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quaestor.accounting.releases.codec import release_from_dict
 from quaestor.errors import ClockWentBack, InvalidParameter
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TOLERANCE",
+    "PlanPlace",
     "answer_text",
     "canonical",
     "detail_of",
@@ -33,14 +34,17 @@ __all__ = [
     "now",
     "parsed",
     "parts_of",
+    "place_in_plan",
     "query_digest",
     "releases_from_text",
     "releases_to_text",
     "short_digest",
     "short_time",
+    "shown_blocks",
     "utc",
 ]
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _LONGEST_NAME = 200
 _LONGEST_LINE = 2000
 _DIGITS = 64
@@ -79,7 +83,7 @@ def answer_text(value: object) -> str:
 
 def canonical(value: Any) -> str:
     """JSON with one way to write each value: sorted, compact, ASCII."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def digest(text: str) -> str:
@@ -186,7 +190,8 @@ def if_behind(last: str, time: str) -> str:
         not_before(last, time)
     except ClockWentBack:
         return time
-    raise InvalidParameter("clock", time, f"behind the last event, which is of {last}")
+    valid = f"behind the last event, which is of {last}: it is not, and there is nothing to accept"
+    raise InvalidParameter("clock", time, valid)
 
 
 @lru_cache(maxsize=4096)
@@ -210,6 +215,42 @@ def parts_of(detail: str) -> tuple[str, tuple[str, ...]]:
     """Read back what :func:`detail_of` wrote: the statement, and the blocks."""
     statement, *blocks = detail.split("\t")
     return statement, tuple(blocks)
+
+
+class PlanPlace(NamedTuple):
+    """Which of the questions of a plan something is; a question alone is the first of one."""
+
+    number: int = 1
+    total: int = 1
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the plan ends with it."""
+        return self.number >= self.total
+
+    @property
+    def text(self) -> str:
+        """What its event keeps: nothing, of a question alone."""
+        return f"{self.number}/{self.total}" if self.total > 1 else ""
+
+
+def place_in_plan(said: str) -> PlanPlace:
+    """Read back what an event keeps of a plan; what no plan has written is a question alone.
+
+    >>> place_in_plan("2/3").is_last
+    False
+    """
+    number, slash, count = said.partition("/")
+    if slash and number.isdecimal() and count.isdecimal():
+        place = PlanPlace(int(number), int(count))
+        if place.text == said and 0 < place.number <= place.total:
+            return place
+    return PlanPlace()
+
+
+def shown_blocks(blocks: tuple[str, ...]) -> str:
+    """Blocks of time in words."""
+    return " to ".join(dict.fromkeys((*blocks[:1], *blocks[-1:])))
 
 
 def releases_from_text(text: str) -> tuple[Release, ...]:

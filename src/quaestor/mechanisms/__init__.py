@@ -29,6 +29,7 @@ from quaestor.mechanisms.kinds.laplace import Laplace
 from quaestor.mechanisms.kinds.matrix_sketch import MatrixSketch, SketchedMatrix
 from quaestor.mechanisms.kinds.partitions import PartitionSelection
 from quaestor.mechanisms.kinds.quantile import Quantile, quantile
+from quaestor.mechanisms.kinds.quantile_reach import QuantileReach
 from quaestor.mechanisms.kinds.randomized_response import RandomizedResponse
 from quaestor.mechanisms.kinds.sketch import SketchAnswer
 from quaestor.mechanisms.kinds.staircase import Staircase
@@ -48,6 +49,7 @@ __all__ = [
     "NoisyMax",
     "PartitionSelection",
     "Quantile",
+    "QuantileReach",
     "RandomizedResponse",
     "SketchAnswer",
     "SketchedGraph",

@@ -305,10 +305,46 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "first_of_month": lambda x: x.replace(day=1),
     "first_of_year": lambda x: x.replace(month=1, day=1),
 }
+
+
+def _days_later(day: dt.date, count: float) -> dt.date | None:
+    try:
+        return day + dt.timedelta(days=int(count))
+    except OverflowError:
+        return None
+
+
+def _months_later(day: dt.date, count: float) -> dt.date | None:
+    """Month by month, and then back to the last day that there is."""
+    years, month = divmod(day.month - 1 + int(count), 12)
+    for last in range(day.day, 27, -1) if day.day > 27 else (day.day,):
+        try:
+            return dt.date(day.year + years, month + 1, last)
+        except ValueError:
+            continue
+    return None
+
+
+_FUNCTIONS |= {
+    "trim": lambda s: re.sub("^ *(.*?) *$", r"\1", s, flags=re.DOTALL),
+    "ltrim": lambda s: re.sub("^ *", "", s),
+    "rtrim": lambda s: re.sub(r" *\Z", "", s),
+    "concat": lambda a, b: a[:10_000] + b[:10_000],
+    "week": lambda d: float(d.strftime("%V")),
+    "doy": lambda d: float((d - d.replace(month=1, day=1)).days + 1),
+    "days_between": lambda a, b: float(b.toordinal() - a.toordinal()),
+    "add_days": _days_later,
+    "add_months": _months_later,
+    "first_of_week": lambda d: dt.date.fromordinal(d.toordinal() - (d.toordinal() - 1) % 7),
+    "first_of_quarter": lambda d: d.replace(
+        month={0: 1, 1: 4, 2: 7, 3: 10}[(d.month - 1) // 3], day=1
+    ),
+}
 _KINDS = {
     **dict.fromkeys(("sqrt", "ln", "log10", "exp"), "real"),
     **dict.fromkeys(("sign", "floor", "ceil", "round", "length"), "integer"),
-    **dict.fromkeys(("year", "quarter", "month", "day", "dow"), "integer"),
+    **dict.fromkeys(("year", "quarter", "month", "day", "dow", "week", "doy"), "integer"),
+    "days_between": "integer",
 }
 _RULES: dict[type, Callable[[Any, Row], Cell]] = {
     e.Column: lambda x, row: row[x.name],
@@ -345,8 +381,12 @@ def _rows(
     if isinstance(relation, q.Projected):
         rows = _rows(relation.rows, catalog, data)
         return [{name: evaluate(x, row) for name, x in relation.columns} for row in rows]
+    if isinstance(relation, q.PerUnit):
+        return _of_units(relation, catalog, data)
     assert isinstance(relation, q.Join)
     left, right = _rows(relation.left, catalog, data), _rows(relation.right, catalog, data)
+    if relation.unique:
+        right = [dict(row) for row in {tuple(row.items()): None for row in right}]
     empty = {name: (kind, None) for name, (kind, _) in right[0].items()}
     joined = []
     for a in left:
@@ -355,6 +395,44 @@ def _rows(
             pairs = [empty]
         joined += [{**a, **b} for b in pairs]
     return joined
+
+
+def _of_units(
+    relation: q.PerUnit, catalog: Catalog, data: dict[str, list[dict[str, Any]]]
+) -> list[Row]:
+    """One row a unit: that of the first figure, by which rows are put together."""
+    people: dict[Any, list[Row]] = {}
+    unit = relation.columns[0][1].operand
+    assert unit is not None
+    for row in _rows(relation.rows, catalog, data):
+        people.setdefault(evaluate(unit, row), []).append(row)
+    return [
+        {name: _of_unit(figure, rows) for name, figure in relation.columns}
+        for rows in people.values()
+    ]
+
+
+def _of_unit(figure: q.UnitFigure, rows: list[Row]) -> Cell:
+    if figure.operand is None:
+        return "integer", float(min(len(rows), figure.most))
+    cells = [evaluate(figure.operand, row) for row in rows]
+    kind, values = cells[0][0], [value for _, value in cells if value is not None]
+    if figure.function in {"values", "different"}:
+        counted = len(values) if figure.function == "values" else len(set(values))
+        return "integer", float(min(counted, figure.most))
+    if figure.function in {"least", "greatest"}:
+        choose = min if figure.function == "least" else max
+        key = (lambda text: text.encode()) if kind == "text" else None
+        return kind, choose(values, key=key) if values else None
+    low, high, step = figure.low, figure.high, figure.step
+    steps = [math.floor(_clip(v, low * step, high * step) / step + 0.5) for v in values]
+    if figure.function == "mean":
+        return "real", _clip(
+            sum(steps) / len(steps) * step, low * step, high * step
+        ) if steps else None
+    whole = kind == "integer" and step == int(step)
+    total = _clip(sum(steps), min(0, figure.most * low), max(0, figure.most * high))
+    return "integer" if whole else "real", float(total) * step if steps else None
 
 
 def _agree(a: Cell, b: Cell) -> bool:

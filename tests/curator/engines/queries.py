@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from quaestor.curator.aggregates import kind_of
 from quaestor.curator.kernel.measures import Distinct, Measure, RowCount, Total, Units, ValueCounts
 from quaestor.curator.language.expressions import (
     Arithmetic,
@@ -22,14 +23,17 @@ from quaestor.curator.language.expressions import (
     Not,
 )
 from quaestor.curator.language.query import (
+    Aggregate,
     Contribution,
     Filtered,
     Join,
     Key,
+    PerUnit,
     Projected,
     Query,
     Relation,
     Scan,
+    UnitFigure,
 )
 
 __all__ = ["CASES", "NUMBERS", "TRUTHS", "WORDS", "asked", "column", "total", "truth"]
@@ -93,6 +97,16 @@ AGE, COST, TEMP, CODE = Column("age"), Column("cost"), Column("temp"), Column("c
 BILL, NOTE, WARD, SMOKER, DAY = (Column(n) for n in ("bill", "note", "ward", "smoker", "day"))
 _ADULT = Comparison(">=", AGE, integer(40))
 
+_PAIR = Aggregate(
+    function="correlation",
+    operand=Case(((Not(IsNull(COST)), AGE),), integer(None)),
+    low=0.0,
+    high=120.0,
+    second=Case(((Not(IsNull(AGE)), COST),), real(None)),
+    second_low=0.0,
+    second_high=1000.0,
+    second_step=0.25,
+)
 _BOTH, _THREE, _YES = (True, False), (True, False, None), (True, None)
 
 NUMBERS: dict[str, Expression] = {
@@ -158,6 +172,9 @@ NUMBERS: dict[str, Expression] = {
     "month": call("month", DAY),
     "day": call("day", DAY),
     "day of week": call("dow", DAY),
+    "week": call("week", DAY),
+    "day of year": call("doy", DAY),
+    "days between": call("days_between", day("2000-02-28"), DAY),
     "year of text": call("year", Cast(NOTE, "date")),
     "unit": Arithmetic("%", Column("patient"), integer(5)),
 }
@@ -204,6 +221,10 @@ WORDS: dict[str, tuple[Expression, Kind]] = {
     "substring": (call("substring", NOTE, integer(2), integer(3)), "text"),
     "substring from before": (call("substring", NOTE, integer(-1), integer(3)), "text"),
     "substring to the end": (call("substring", NOTE, integer(2)), "text"),
+    "trimmed": (call("trim", NOTE), "text"),
+    "trimmed left": (call("ltrim", call("concat", text("  "), NOTE)), "text"),
+    "trimmed right": (call("rtrim", call("concat", WARD, text(" "))), "text"),
+    "joined texts": (call("concat", NOTE, WARD), "text"),
     "coalesced": (call("coalesce", WARD, NOTE), "text"),
     "case of texts": (Case(((SMOKER, text("x\ny")),), text('"')), "text"),
     "integer to text": (Cast(CODE, "text"), "text"),
@@ -214,6 +235,10 @@ WORDS: dict[str, tuple[Expression, Kind]] = {
     "dates": (DAY, "date"),
     "months": (call("first_of_month", DAY), "date"),
     "years": (call("first_of_year", DAY), "date"),
+    "weeks": (call("first_of_week", DAY), "date"),
+    "quarters": (call("first_of_quarter", DAY), "date"),
+    "days later": (call("add_days", DAY, AGE), "date"),
+    "months later": (call("add_months", DAY, Arithmetic("-", AGE, integer(50))), "date"),
     "tens": (call("floor", Arithmetic("/", AGE, integer(10))), "integer"),
 }
 
@@ -239,6 +264,21 @@ _RENAMED = Projected(
 _WITH_WARD = Join(_VISITS, Scan("wards"), ((WARD, Column("ward_name")),), "inner")
 _PEOPLE = Filtered(Scan("people"), Comparison("<>", Column("team"), text("green")))
 _WITH_PEOPLE = Join(_VISITS, _PEOPLE, ((Column("patient"), Column("person")),), "inner")
+_UNITS = PerUnit(
+    _SICK,
+    (
+        ("who", UnitFigure(function="least", operand=Column("patient"))),
+        ("n", UnitFigure(function="rows", most=4)),
+        ("k", UnitFigure(function="values", operand=TEMP, most=3)),
+        ("c", UnitFigure(function="different", operand=WARD, most=9)),
+        ("t", UnitFigure(function="total", operand=COST, most=3, low=0, high=500, step=1.0)),
+        ("m", UnitFigure(function="mean", operand=TEMP, most=9, low=-40, high=160, step=0.25)),
+        ("low", UnitFigure(function="least", operand=AGE)),
+        ("high", UnitFigure(function="greatest", operand=TEMP)),
+        ("word", UnitFigure(function="greatest", operand=NOTE)),
+        ("first", UnitFigure(function="least", operand=DAY)),
+    ),
+)
 _BOSS = (total(Column("level")), RowCount(rows=2, operand=Column("boss")), Units())
 
 
@@ -323,6 +363,47 @@ CASES: dict[str, Case_] = {
         ),
         _BOSS,
     ),
+    "marked by a public table": (
+        asked(
+            Join(
+                _VISITS,
+                Projected(
+                    Scan("wards"),
+                    (
+                        ("a_ward", Column("ward_name")),
+                        ("there", Constant(value=True, kind="boolean")),
+                    ),
+                ),
+                ((WARD, Column("a_ward")),),
+                "left",
+                unique=True,
+            ),
+            key(Column("there"), "boolean", *_YES),
+            unit="patient",
+            most=1000,
+        ),
+        (RowCount(rows=1000), Units()),
+    ),
+    "one row a unit": (
+        asked(_UNITS, key(Column("first"), "date", private=True), unit="who", most=1, groups=1),
+        (
+            Units(),
+            *(total(Column(name)) for name in ("n", "k", "c", "t", "m", "low", "high")),
+            RowCount(rows=1, operand=Column("word")),
+        ),
+    ),
+    "units by figures": (
+        asked(_UNITS, key(Column("n"), "integer", 1, 2, 3, 4, 5), unit="who"),
+        (Units(), Distinct(operand=Column("word"), rows=1), total(Column("m"))),
+    ),
+    "joined with units": (
+        asked(
+            Join(_VISITS, _UNITS, ((Column("patient"), Column("who")),), "left"),
+            key(Column("n"), "integer", 1, 2, 3, 4, 5, None),
+            unit="patient",
+        ),
+        (RowCount(rows=3), Units()),
+    ),
     "joined with a private table": (
         asked(_WITH_PEOPLE, key(Column("team"), "text", "red", "blue"), unit="patient"),
         (total(Column("weight")), RowCount(rows=3), Units()),
@@ -374,6 +455,10 @@ CASES: dict[str, Case_] = {
             Total(operand=Arithmetic("-", AGE, integer(60)), low=-60, high=60, step=1.0, rows=rows)
             for rows in (1, 2, 3, 7)
         ),
+    ),
+    "two numbers, each where the other one has a value": (
+        asked("visits", _WARDS, groups=6),
+        kind_of("correlation").recipe(_PAIR, 3, centred=False).measures,
     ),
     "distinct values of every kind": (
         asked("visits", _WARDS),

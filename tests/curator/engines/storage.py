@@ -210,6 +210,17 @@ KINDS: tuple[Variant, ...] = (
         ),
     ),
     Variant(
+        name="timestamp",
+        kind="timestamp",
+        questions=(
+            (
+                "SELECT COUNT(x) AS n, SUM(HOUR(x)) AS h, COUNT_IF(MINUTE(x) = 59) AS m, "
+                "COUNT_IF(DATE_TRUNC('hour', x) = x) AS t, COUNT(DISTINCT x) AS d FROM t"
+            ),
+            "SELECT x, COUNT(*) AS n FROM t WHERE x IN ('2024-02-29', '9999-12-31') GROUP BY x",
+        ),
+    ),
+    Variant(
         name="boolean",
         kind="boolean",
         questions=(_counted(*_TRUTH, by=True), "SELECT COUNT(*) AS n FROM t WHERE x"),
@@ -875,7 +886,8 @@ SPARK: tuple[Stored, ...] = (
             name, "'2024-02-29 12:00:00'",
             *_quoted(("0001-01-01 00:00:00", "-0044-03-15 00:00:00", "9999-12-31 23:59:59.999999")),
             f"CAST(timestamp_micros(9223372036854775807) AS {name})",
-            f"CAST(timestamp_micros(-9223372036854775808) AS {name})", natural=("date",),
+            f"CAST(timestamp_micros(-9223372036854775808) AS {name})",
+            natural=("date", "timestamp"),
         )
         for name in ("timestamp", "timestamp_ntz")
     ),

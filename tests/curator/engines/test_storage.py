@@ -102,6 +102,7 @@ _ORDINARY = {
     "real": "DOUBLE",
     "text": "VARCHAR",
     "date": "DATE",
+    "timestamp": "TIMESTAMP",
     "boolean": "BOOLEAN",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,4 +64,10 @@ def _shape(answer: Answer, *, chosen: bool) -> tuple[object, ...]:
         for column in answer.columns
     ]
     cost = (answer.epsilon, answer.delta, answer.releases, answer.receipt, answer.remaining)
-    return (columns, len(answer) if chosen else groups, holes, answer.notes, cost)
+    return (columns, len(answer) if chosen else groups, holes, fixed_notes(answer.notes), cost)
+
+
+def fixed_notes(notes: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    """Notes without what they say of released, noisy figures: how much was cut, and of whom."""
+    noisy = re.compile(r"(beyond them|caps left out|rank)\b.*|.*(is missing, cut by|to cut less).*")
+    return tuple(filter(None, (noisy.sub(r"\1", note) for note in notes)))

@@ -36,7 +36,7 @@ __all__ = ["Statement", "statement", "statements"]
 _KINDS = ("integer", "real", "text", "boolean", "date")
 _NUMBER_KINDS = ("integer", "real")
 _COMPARED = ("=", "=", "<>", "<", "<=", ">", ">=")
-_PARTS = ("YEAR", "YEAR", "QUARTER", "MONTH", "DAY", "DAYOFWEEK")
+_PARTS = ("YEAR", "YEAR", "QUARTER", "MONTH", "DAY", "DAYOFWEEK", "WEEK", "DAYOFYEAR", "ISODOW")
 _ENDS = ((0, 1), (0, 100), (-5, 5), (0, 1000), (-1000, 1000), (0, 10_000), (-20_000, 20_000),
          (-1_000_000, 1_000_000), (0, 100_000_000))  # fmt: skip
 _LIKE = ("%", "_%", "R%", "%e", "%\\%", "r_me", "\u212a%")
@@ -106,6 +106,8 @@ class _Writer:
     world: str
     odd: list[str] = field(default_factory=list)
     focus: list[str] = field(default_factory=list)
+    asides: list[str] = field(default_factory=list)
+    """Conditions that ask public tables, for the WHERE of the whole question."""
     named: int = 0
     tables: int = 0
     terse: bool = False
@@ -179,6 +181,8 @@ class _Writer:
         """A table, or a sub-query of it that filters, projects and joins."""
         if depth <= 0 or self._maybe(plain):
             return self._base(table)
+        if self._maybe(0.25):
+            return self._people(self._source(table, depth - 1))
         inner = self._source(table, depth - 1)
         inner = inner if self.terse else self._joined(inner, 0.25)
         return self._sub_query(inner)
@@ -209,6 +213,46 @@ class _Writer:
             parts.append("1 AS one")
         where = self._where(inner, 0.35)
         sql = f"(SELECT {', '.join(parts)} FROM {inner.sql}{where}) AS {alias}"
+        return _Rows(sql, columns, inner.private, inner.dataset)
+
+    def _people(self, inner: _Rows) -> _Rows:
+        """A sub-query with one row a person: figures of its rows."""
+        unit = next((column for column in inner.columns if column.unit), None)
+        if unit is None:
+            return inner
+        alias = self._short()
+        parts = [f"{unit.written} AS {quoted(unit.name)}"]
+        columns = [self._renamed(unit, alias, unit.name)]
+        for place in range(self.draw.choice((1, 2, 3))):
+            column = self._column(inner)
+            if column is None or self._maybe(0.3):
+                made, kind, origin = "COUNT(*)", "integer", None
+            elif column.kind in _NUMBER_KINDS and self._maybe(0.5):
+                word = self.draw.choice(("SUM", "AVG"))
+                made, kind, origin = f"{word}({self._reckoned(column)})", "real", None
+            else:
+                words = ("COUNT(DISTINCT {})", "COUNT({})") if column.kind == "boolean" else (
+                    "MIN({})", "MAX({})", "COUNT({})", "COUNT(DISTINCT {})")  # fmt: skip
+                word = self.draw.choice(words)
+                counted = word.startswith("COUNT")
+                made = word.replace("{}", column.written)
+                kind = "integer" if counted else column.kind
+                origin = None if counted else column.origin
+            if self._maybe(0.2):
+                made += f" FILTER (WHERE {self._condition(inner, 1)})"
+            parts.append(f"{made} AS p{place}")
+            columns.append(
+                _Column(
+                    written=f"{alias}.p{place}", name=f"p{place}", kind=kind,
+                    bounded=made.startswith(("COUNT", "SUM")), origin=origin,
+                )
+            )  # fmt: skip
+        having = f" HAVING {parts[-1].split(' AS ')[0]} IS NOT NULL" if self._maybe(0.1) else ""
+        where = self._where(inner, 0.35)
+        sql = (
+            f"(SELECT {', '.join(parts)} FROM {inner.sql}{where} "
+            f"GROUP BY {unit.written}{having}) AS {alias}"
+        )
         return _Rows(sql, columns, inner.private, inner.dataset)
 
     def _shadow(
@@ -283,6 +327,13 @@ class _Writer:
         if not pairs:
             return rows
         a, b = self.draw.choice(pairs)
+        if rows.single and self._maybe(0.3):  # side by side, or asked for in a condition
+            public = f"{other.sql} WHERE {b.written} = {a.written}"
+            inside = f"EXISTS (SELECT 1 FROM {public})"
+            if self._maybe(0.5):
+                inside = f"{a.written} IN (SELECT {b.written} FROM {other.sql})"
+            self.asides.append(f"NOT {inside}" if self._maybe(0.4) else inside)
+            return rows
         return self._pair(rows, other, f" ON {a.written} = {b.written}")
 
     def _further(self, rows: _Rows, other: _Rows) -> str:
@@ -350,10 +401,14 @@ class _Writer:
         ways: tuple[str, ...]
         if column.kind == "text":
             ways = ("UPPER({})", "LOWER({})", "SUBSTRING({}, 1, 4)", "SUBSTRING({}, 1, 1)",
-                    "CAST({} AS TEXT)", "SUBSTRING({}, 2, 3)")  # fmt: skip
+                    "CAST({} AS TEXT)", "SUBSTRING({}, 2, 3)", "TRIM({})", "LTRIM(' ' || {})",
+                    "RTRIM({} || ' ')", "LEFT({}, 2)", "{} || {}", "CONCAT({}, 'x')")  # fmt: skip
         elif column.kind == "date":
             ways = ("DATE_TRUNC('month', {})", "DATE_TRUNC('year', {})", "CAST({} AS DATE)",
-                    "CAST(CAST({} AS TEXT) AS DATE)")  # fmt: skip
+                    "CAST(CAST({} AS TEXT) AS DATE)", "DATE_TRUNC('week', {})",
+                    "DATE_TRUNC('quarter', {})", "{} + INTERVAL 1 MONTH", "{} - INTERVAL 3 WEEK",
+                    "{} + 7", "{} + INTERVAL 9000 YEAR",
+                    "{} + ({} - DATE '2000-01-01')")  # fmt: skip
         else:
             ways = ("NOT {}", "{} IS NOT TRUE", "({} OR TRUE)", "CAST({} AS BOOLEAN)")
         return self.draw.choice(ways).replace("{}", one)
@@ -372,7 +427,9 @@ class _Writer:
                 "SIGN({})", "SQRT({})", "LN({})", "LOG10({})", "EXP({})", "POW({}, 2)",
                 "POW({}, 8)", "{} / 10", "FLOOR({} / 10) * 10", "CAST({} AS INTEGER) % 7",
                 "WIDTH_BUCKET({}, 0, 100, 4)", "CAST(CAST({} AS INTEGER) AS TEXT)::DOUBLE",
-                "{} / {}", "{} - {}", "1 / {}")  # fmt: skip
+                "{} / {}", "{} - {}", "1 / {}", "TRUNC({})", "TRUNC({}, 1)",
+                "CAST({} AS INTEGER) // 7",
+                "CAST({} AS INTEGER) // CAST({} AS INTEGER)")  # fmt: skip
         if self._maybe(0.7):
             return draw.choice(ways).replace("{}", one)
         other = self._column(rows, draw.choice(_NUMBER_KINDS))
@@ -385,6 +442,9 @@ class _Writer:
         """A number, and whether sums of it surely have bounds."""
         dated = self._column(rows, "date")
         if dated is not None and self._maybe(0.6 if self._in_focus(dated) else 0.12):
+            if self._maybe(0.3):
+                unit = self.draw.choice(("day", "day", "week", "month", "quarter", "year"))
+                return f"DATE_DIFF('{unit}', {self._value(dated)}, {dated.written})", False
             return f"{self.draw.choice(_PARTS)}({dated.written})", False
         if self._maybe(0.08):
             worded = self._column(rows, "text")
@@ -459,8 +519,8 @@ class _Writer:
         self._focused(table)
         source = self._source(table, 1 if self.terse else 2, 0.4 if self.terse else 0.6)
         rows = self._joined(source, 0.5 if self.terse else 0.35)
-        begin = ""
-        if not self.terse and self._maybe(0.12):
+        begin, asides = "", self.asides
+        if not self.terse and self._maybe(0.12) and not asides:
             name = self._short()
             inner = self._sub_query(rows)
             begin = f"WITH {name} AS {inner.sql.rsplit(' AS ', 1)[0]} "
@@ -472,7 +532,7 @@ class _Writer:
         figures = [self._aggregate(rows) for _ in range(count)]
         outputs += [f"{figure} AS f_{place}" for place, figure in enumerate(figures)]
         group = f" GROUP BY {', '.join(keys)}" if keys else ""
-        where = self._where(rows, 0.35, conditions)
+        where = self._where(rows, 0.35, [*conditions, *asides])
         sql = f"{begin}SELECT {', '.join(outputs)} FROM {rows.sql}{where}{group}"
         return sql + self._ending(figures, grouped=bool(keys))
 
@@ -512,6 +572,11 @@ class _Writer:
         units = [column.written for column in rows.columns if column.unit]
         column = self._column(rows)
         one = "1" if column is None else column.written
+        if units and self._maybe(0.3):
+            unit, test = units[0], self._condition(rows, 1)
+            if self._maybe(0.5):
+                return f"COUNT(DISTINCT {unit}) FILTER (WHERE {test})"
+            return f"COUNT(DISTINCT CASE WHEN {test} THEN {unit} END)"
         ways = [f"COUNT({one})", f"COUNT(DISTINCT {one})", f"COUNT_IF({self._condition(rows, 1)})"]
         return self.draw.choice([*ways, *(f"COUNT(DISTINCT {unit})" for unit in units[:1])])
 
@@ -523,7 +588,11 @@ class _Writer:
         return f"CLAMP({made}, {low}, {high})"
 
     def _summed(self, rows: _Rows) -> str:
-        ways = ("SUM", "SUM", "SUM", "AVG", "AVG", "VARIANCE", "STDDEV", "VAR_SAMP")
+        ways = ("SUM", "SUM", "SUM", "AVG", "AVG", "VARIANCE", "STDDEV", "VAR_SAMP", "VAR_POP",
+                "STDDEV_POP")  # fmt: skip
+        if self._maybe(0.1):
+            pairs = ("CORR", "COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_INTERCEPT")
+            return f"{self.draw.choice(pairs)}({self._operand(rows)}, {self._operand(rows)})"
         return f"{self.draw.choice(ways)}({self._operand(rows)})"
 
     def _quantile(self, rows: _Rows) -> str:

@@ -115,8 +115,7 @@ def test_every_statement_is_refused_or_answered_with_noise_and_an_entry(
         [spent] = [b.spent for b in account.remaining(dataset=dataset) if b.meter == "epsilon"]
         assert float(spent or 0) == pytest.approx(charged[dataset], rel=1e-9)
     assert found["RefusedQuery"] > count / 2
-    assert set(found) <= {"answered", "RefusedQuery", "Enough", "repeated", "InvalidParameter"}, (
-        found
-    )
+    refused = {"RefusedQuery", "Enough", "InvalidParameter", "TargetOutOfReach"}
+    assert set(found) <= {"answered", "repeated"} | refused, found
     curator.ledger.verify()
     curator.close()

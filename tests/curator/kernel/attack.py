@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.kernel.cut_measures import Beyond, Dropped, Excess
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import (
@@ -42,20 +43,32 @@ NAMES = (
     "", '"', "'", "`", "evil; DROP TABLE people --", 'evil"x', "Evil\u00fc", "l.u", "r.u", "t",
     "patient", "id", "who", "unit of the row", "evil\n", "*", "count(*)", "😀 evil",
 )  # fmt: skip
-KINDS: tuple[e.Kind, ...] = ("integer", "real", "text", "boolean", "date")
+KINDS: tuple[e.Kind, ...] = ("integer", "real", "text", "boolean", "date", "timestamp")
 _DAY_ZERO = 719_163
 _OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
 _PATTERNS = ("%", "_", "a%", "%a", "\\", "%\\", "", "😀", "%%_%", "1_%", "'", "A")
 _STEPS = (1.0, 1.0, 1.0, 0.5, 0.001, 0.1, 3.0, 1e-100, 1e100, 2.0**-20, 1e15)
 _ROWS = (1, 1, 2, 2, 3, 10, 2**20)
+_BOUNDS = (-(2**36), -(2**26), -1000, -5, -1, 0, 0, 1, 3, 50, 2**26, 2**36)
 _CASTS: dict[e.Kind, tuple[e.Kind, ...]] = {
     "integer": ("real", "text", "boolean"),
     "real": ("integer", "text", "boolean"),
     "text": ("integer", "boolean", "date"),
     "boolean": ("integer", "real", "text"),
     "date": ("text", "date"),
+    "timestamp": ("text", "timestamp"),
 }
 Columns = dict[str, e.Kind]
+
+
+_FIGURES = ("rows", "values", "different", "total", "mean", "least", "greatest")
+
+
+def _is_public(rows: q.Relation) -> bool:
+    """Whether rows come of the public table, filtered and projected."""
+    while isinstance(rows, q.Filtered | q.Projected):
+        rows = rows.rows
+    return rows == q.Scan("names")
 
 
 @dataclass(slots=True)
@@ -85,6 +98,7 @@ class Attacker:
             "text": self._text,
             "boolean": self._boolean,
             "date": self._date,
+            "timestamp": self._timestamp,
         }
         return ways[kind](columns, depth - 1)
 
@@ -106,6 +120,9 @@ class Attacker:
             case "date":
                 day = pick(DATES)
                 return e.Constant(None if day is None else day.isoformat(), kind)
+            case "timestamp":
+                day, clock = pick(DATES), pick(("00:00:00", "08:30:00", "23:59:59.999999"))
+                return e.Constant(None if day is None else f"{day.isoformat()} {clock}", kind)
 
     def _any(self, kind: e.Kind, columns: Columns, depth: int) -> e.Expression:
         """What there is of every kind."""
@@ -146,11 +163,14 @@ class Attacker:
             case _:
                 return e.Cast(self.expression("text", columns, depth), "real")
 
-    def _integer(self, columns: Columns, depth: int) -> e.Expression:
+    def _integer(self, columns: Columns, depth: int) -> e.Expression:  # noqa: PLR0911
         def make(kind: e.Kind) -> e.Expression:
             return self.expression(kind, columns, depth)
 
-        match self.rng.randrange(7):
+        match self.rng.randrange(8):
+            case 7:
+                name = self.rng.choice(("hour", "minute", "second"))
+                return e.Call(name, (make("timestamp"),))
             case 0 | 1:
                 operator: Any = self.rng.choice(("+", "-", "*", "%"))
                 return e.Arithmetic(operator, make("integer"), make("integer"))
@@ -160,8 +180,10 @@ class Attacker:
             case 3:
                 return e.Call("length", (make("text"),))
             case 4:
-                name = self.rng.choice(("year", "quarter", "month", "day", "dow"))
-                return e.Call(name, (make("date"),))
+                parts = ("year", "quarter", "month", "day", "dow", "week", "doy", "days_between")
+                name = self.rng.choice(parts)
+                both = (make("date"), make("date"))
+                return e.Call(name, both if name == "days_between" else both[:1])
             case 5:
                 return e.Cast(make(self.rng.choice(_CASTS["integer"])), "integer")
             case _:
@@ -173,7 +195,9 @@ class Attacker:
 
         match self.rng.randrange(3):
             case 0:
-                return e.Call(self.rng.choice(("upper", "lower")), (make("text"),))
+                name = self.rng.choice(("upper", "lower", "trim", "ltrim", "rtrim", "concat"))
+                both = (make("text"), make("text"))
+                return e.Call(name, both if name == "concat" else both[:1])
             case 1:
                 places = (
                     self.rng.choice((-3, 0, 1, 2, 10**12)),
@@ -212,15 +236,36 @@ class Attacker:
         def make(kind: e.Kind) -> e.Expression:
             return self.expression(kind, columns, depth)
 
-        match self.rng.randrange(3):
+        match self.rng.randrange(5):
+            case 4:
+                return e.Call("date_of", (make("timestamp"),))
             case 0:
-                name = self.rng.choice(("first_of_month", "first_of_year"))
-                return e.Call(name, (make("date"),))
+                unit = self.rng.choice(("week", "month", "quarter", "year"))
+                return e.Call(f"first_of_{unit}", (make("date"),))
+            case 2:
+                name = self.rng.choice(("add_days", "add_months"))
+                return e.Call(name, (make("date"), make(self.rng.choice(("integer", "real")))))
             case 1:
                 name = self.rng.choice(("least", "greatest"))
                 return e.Call(name, (make("date"), make("date")))
             case _:
                 return e.Cast(make("text"), "date")
+
+    def _timestamp(self, columns: Columns, depth: int) -> e.Expression:
+        def make(kind: e.Kind) -> e.Expression:
+            return self.expression(kind, columns, depth)
+
+        match self.rng.randrange(4):
+            case 0:
+                unit = self.rng.choice(("hour", "minute"))
+                return e.Call(f"first_of_{unit}", (make("timestamp"),))
+            case 1:
+                name = self.rng.choice(("least", "greatest"))
+                return e.Call(name, (make("timestamp"), make("timestamp")))
+            case 2:
+                return e.Cast(make("text"), "timestamp")
+            case _:
+                return e.Call("time_of", (make("date"),))
 
     # Rows
 
@@ -238,6 +283,8 @@ class Attacker:
             return self._projected(*self.rows(depth - 1))
         if draw < 0.8:
             return self._union(depth)
+        if draw < 0.85:
+            return self._of_units(*self.rows(depth - 1))
         return self._join(depth)
 
     def _projected(
@@ -252,6 +299,33 @@ class Attacker:
         if self.rng.random() < 0.02:
             made = (*made, made[0])
         return q.Projected(below, made), dict(zip(names, kinds, strict=True))
+
+    def _of_units(self, below: q.Relation, columns: Columns) -> tuple[q.Relation, Columns]:
+        """One row a unit, with figures of every kind."""
+        kinds: Columns = {}
+        figures = []
+        for place in range(self.rng.randint(1, 4)):
+            function: Any = self.rng.choice(_FIGURES)
+            kind = self.rng.choice(tuple(columns.values()))
+            if function in {"total", "mean"}:
+                kind = self.rng.choice(("integer", "real"))
+            low, high = sorted(self.rng.choice((-(2**26), -5, 0, 3, 2**26)) for _ in range(2))
+            figure = q.UnitFigure(
+                function=function,
+                operand=None if function == "rows" else self.expression(kind, columns, 2),
+                most=self.rng.choice((1, 3, 2**20)),
+                low=low,
+                high=high,
+                step=self.rng.choice((1.0, 0.25, 0.1, 1e-100, 1e100)),
+            )
+            counted = {"rows", "values", "different"}
+            figures.append((f"figure {place}", figure))
+            kinds[f"figure {place}"] = (
+                "integer" if function in counted else "real" if function == "mean" else kind
+            )
+            if function == "total" and not float(figure.step).is_integer():
+                kinds[f"figure {place}"] = "real"
+        return q.PerUnit(below, tuple(figures)), kinds
 
     def _union(self, depth: int) -> tuple[q.Relation, Columns]:
         first, columns = self._projected(*self.rows(depth - 2))
@@ -281,7 +355,8 @@ class Attacker:
         if self.rng.random() < 0.03:
             on = ((self.expression("text", mine, 1), self.expression("text", theirs, 1)),)
         how: Any = self.rng.choice(("inner",) * 20 + ("left",) * 20 + ("cross",))
-        return q.Join(left, right, on, how), {**mine, **theirs}
+        unique = self.rng.random() < (0.5 if _is_public(right) else 0.02)
+        return q.Join(left, right, on, how, unique=unique), {**mine, **theirs}
 
     # Cells
 
@@ -292,6 +367,7 @@ class Attacker:
             "text": tuple(t for t in TEXTS if t is None or len(t) < 50),
             "boolean": (0, 1, None, 2),
             "date": tuple(d and d.toordinal() - _DAY_ZERO for d in DATES),
+            "timestamp": tuple(d and (d.toordinal() - _DAY_ZERO) * 86_400_000_000 for d in DATES),
         }
         chosen = self.rng.sample(pools[kind], min(len(pools[kind]), self.rng.randint(1, 8)))
         wrong = {0: (True,), 1: (1.0,), 2: (chosen[0],), 3: ("1",)}
@@ -315,7 +391,7 @@ class Attacker:
         return self.rng.choice((0, 0, 0, 1, 1, 2, 3))
 
     def _stepped(self) -> tuple[int, int, float, int]:
-        low, high = sorted(self.rng.choices((-(2**26), -1000, -5, -1, 0, 0, 1, 3, 50, 2**26), k=2))
+        low, high = sorted(self.rng.choices(_BOUNDS, k=2))
         rows = min(self.rng.choice(_ROWS), 2**50 // max(abs(low), abs(high), 1))
         return low, high, self.rng.choice(_STEPS), rows
 
@@ -342,6 +418,22 @@ class Attacker:
                 operand = self.expression("real", columns, self._deep())
                 histogram = ValueCounts(operand=operand, low=low, high=high, step=step, rows=rows)
                 return Chosen(histogram=histogram, probability=0.5)
+
+    def cut(self, columns: Columns) -> Measure:
+        """Some measure of what limits cut, of two measures that need not fit each other."""
+        low, high = sorted(self.rng.choices((-(2**40), -9, -1, 0, 0, 1, 3, 27, 2**40), k=2))
+        times = self.rng.choice((1, 1, 1, 2, 1024))
+        inner, outer = (self.measure(columns, scalar=True) for _ in range(2))
+        match self.rng.randrange(4):
+            case 0 | 1:
+                ends: Any = {"inner": inner, "outer": outer}
+                return Excess(**ends, low=min(low, 0), high=max(high, 0), times=times)
+            case 2:
+                return Dropped(outer=outer, most=max(high, 0), times=times)  # type: ignore[arg-type]
+            case _:
+                totals = tuple(self._total(columns) for _ in range(self.rng.randrange(3)))
+                most = tuple(self.rng.choice((0, 5, 2**40)) for _ in totals)
+                return Beyond(rows=self.rng.choice(_ROWS), totals=totals, most=most)
 
     def _near(self, needed: int) -> int:
         """What is needed, or a little too much, or too little."""
@@ -395,4 +487,11 @@ class Attacker:
         draws = tuple(
             self.noisy(self.measure(columns), spread) for _ in range(self.rng.choice((1, 2, 3, 5)))
         )
-        return Measurement(dataset="d", rows=rows, cells=cells, choice=choice, draws=draws)
+        if self.rng.random() < 0.6:
+            return Measurement(dataset="d", rows=rows, cells=cells, choice=choice, draws=draws)
+        cuts = tuple(self.cut(columns) for _ in range(self.rng.choice((1, 2))))
+        draws += tuple(self.noisy(cut, spread if cut.by_cell else 1) for cut in cuts)
+        outer = self.rng.choice((1, 2, 5, 1000, None))
+        return Measurement(
+            dataset="d", rows=rows, cells=cells, choice=choice, draws=draws, outer_groups=outer
+        )

@@ -12,6 +12,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table, TableBlocks
+from quaestor.curator.kernel.cut_measures import Beyond, Excess
 from quaestor.curator.kernel.dated_rows import ChargedBlocks
 from quaestor.curator.kernel.figures import prepare
 from quaestor.curator.kernel.measures import Distinct, RowCount
@@ -91,7 +92,8 @@ def _tables(source: Source, side: str, field: str, pattern: str) -> dict[str, Ta
     )
     return {
         table.name: replace(
-            table, source=replace(source, **{field: pattern.format(side, table.name)})
+            table,
+            source=replace(source, **{field: pattern.format(side, table.name)}),  # type: ignore[arg-type]
         )
         for table in (*dated, people)
     }
@@ -240,6 +242,11 @@ def _question(rows: q.Relation, blocks: ChargedBlocks | None) -> Measurement:
         RowCount(rows=50),
         total("amount", 0, 100, rows=50),
         Distinct(operand=_AMOUNT, rows=50),
+        Excess(inner=RowCount(rows=1), outer=RowCount(rows=50), low=0, high=50),
+        Excess(
+            inner=total("amount", 0, 3), outer=total("amount", 0, 900, rows=50), low=0, high=5000
+        ),
+        Beyond(rows=1, totals=(total("amount", 0, 20),), most=(25,)),
     )
     return replace(made, blocks=blocks)
 

@@ -6,18 +6,27 @@ Laws are those of the literature, computed here; each test fails by chance once 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quaestor.accounting import releases
-from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.kernel.cut_measures import Dropped, Excess
+from quaestor.curator.kernel.draws import (
+    NoisyMeasure,
+    NoisyQuantile,
+    NoisyReach,
+    NoisyTop,
+    NoisyUnits,
+)
 from quaestor.curator.kernel.figures import Exact, drawn
 from quaestor.curator.kernel.measurement import Cells, Measurement
-from quaestor.curator.kernel.measures import Chosen, RowCount, Units, ValueCounts
+from quaestor.curator.kernel.measures import Chosen, Reach, RowCount, Units, ValueCounts
 from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,
     Geometric,
     PartitionSelection,
+    QuantileReach,
     TopK,
 )
 from tests.curator.kernel.pointed import PEOPLE, column, declared, measured, private
@@ -75,6 +84,20 @@ def _choices() -> Iterator[str]:
     assert isinstance(quantile, NoisyQuantile)
     if len(set(quantile.draw([{5: 1}] * _TIMES).tolist())) < 5:
         yield "quantiles of one row have no noise"
+    reach = _reach(quantile)
+    # g is 1/2 for the widths 0 to 4, and none of them is more than t - 1/2 behind the last
+    if len(set(reach.draw([{5: 1}] * _TIMES, [5] * _TIMES).tolist())) < 4:
+        yield "intervals of quantiles of one row have no noise"
+
+
+def _reach(quantile: NoisyQuantile) -> NoisyReach:
+    return NoisyReach(
+        measure=Reach(chosen=quantile.measure),
+        mechanism=QuantileReach(
+            probability=0.5, low=0, high=9, epsilon=1.0, rows=1, confidence=0.05
+        ),
+        spread=quantile.spread,
+    )
 
 
 def _count(release: Release) -> int:
@@ -104,6 +127,27 @@ def _prices() -> Iterator[str]:
     )
     if sum(map(_count, chosen.releases)) != 5:
         yield f"a choice of three groups and quantiles of two cost {chosen.releases}"
+    with_intervals = replace(chosen, draws=(quantile, _reach(quantile)))
+    if sum(map(_count, with_intervals.releases)) != 7:
+        yield f"the same with intervals costs {with_intervals.releases}"
+
+
+def _overall() -> Iterator[str]:
+    """A number for the whole question has noise, costs one release, and is of no cell."""
+    keys = (declared("c0", "text", "a", "b", "c", "d"),)
+    dropped = Dropped(outer=RowCount(rows=9), most=1)
+    made = measured(PEOPLE, dropped, keys=keys, groups=3)
+    if sum(map(_count, made.releases)) != 1:
+        yield f"one number for all cells costs {made.releases}"
+    exact = Exact(groups=None, units=[5] * 4, values={dropped: [10]})
+    found = [drawn(made, exact).figures[made.draws[0]].tolist() for _ in range(_TIMES)]
+    seen = sum(each == [10] for each in found)
+    if not _about(seen, math.tanh(0.5)) or any(len(each) != 1 for each in found):
+        yield f"one number for all cells: {seen} of {_TIMES} without noise"
+    excess = Excess(inner=RowCount(rows=1), outer=RowCount(rows=9), low=-9, high=8)
+    made = measured(PEOPLE, excess, keys=keys, groups=3)
+    if sum(map(_count, made.releases)) != 3 or excess.sensitivity != 9:
+        yield f"what is cut of three cells costs {made.releases}"
 
 
 def _shown() -> Iterator[str]:
@@ -125,4 +169,4 @@ def _shown() -> Iterator[str]:
 
 def wrongs() -> list[str]:
     """What is drawn or charged otherwise than it should be."""
-    return [*_noise(), *_choices(), *_prices(), *_shown()]
+    return [*_noise(), *_choices(), *_prices(), *_overall(), *_shown()]

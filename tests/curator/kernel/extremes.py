@@ -84,15 +84,29 @@ def _numbers() -> Iterator[e.Expression]:
     for kind, x in product(("integer", "real"), (_C["a"], _C["i"], _C["s"], _C["f"], tiny)):
         yield e.Cast(x, kind)  # type: ignore[arg-type]
     yield e.Call("length", (_C["s"],))
-    for name in ("year", "quarter", "month", "day", "dow"):
+    yield e.Call("days_between", (_C["d"], _C["e"]))
+    for name in ("year", "quarter", "month", "day", "dow", "week", "doy"):
         yield e.Call(name, (_C["d"],))
         yield e.Call(name, (e.Cast(_C["s"], "date"),))
+    for name, time in product(("hour", "minute", "second"), _times()):
+        yield e.Call(name, (time,))
+
+
+def _times() -> Iterator[e.Expression]:
+    """Times of dates and of texts, and of the ends of the calendar."""
+    last = e.Constant("9999-12-31 23:59:59.999999", "timestamp")
+    yield from (e.Call("time_of", (_C[name],)) for name in "de")
+    yield e.Cast(_C["s"], "timestamp")
+    yield e.Call("greatest", (e.Call("time_of", (_C["d"],)), last))
+    yield e.Case(((_C["f"], last),), e.Constant("1969-12-31 23:59:59.5", "timestamp"))
 
 
 def _truths() -> Iterator[e.Expression]:
     pairs = [(_C[x], _C[y]) for x, y in ("ab", "ij", "st", "de", "fh", "ai")]
     for operator, (x, y) in product(_OPERATORS, pairs):
         yield e.Comparison(operator, x, y)  # type: ignore[arg-type]
+    for unit, time in product(("hour", "minute"), _times()):
+        yield e.Comparison("=", e.Call(f"first_of_{unit}", (time,)), time)
     yield from (e.Like(_C["s"], pattern) for pattern in _PATTERNS)
     yield from (e.Cast(_C[name], "boolean") for name in "ais")
     yield from (e.IsNull(_C[name]) for name in "aisdf")
@@ -105,7 +119,14 @@ def _truths() -> Iterator[e.Expression]:
 
 
 def _texts() -> Iterator[e.Expression]:
-    yield from (e.Call(name, (_C["s"],)) for name in ("upper", "lower"))
+    yield from (e.Call(name, (_C["s"],)) for name in ("upper", "lower", "trim", "ltrim", "rtrim"))
+    yield e.Call("concat", (_C["s"], _C["t"]))
+    blanks = e.Call("concat", (e.Constant("  ", "text"), _C["s"]))
+    yield from (e.Call(name, (blanks,)) for name in ("trim", "ltrim", "rtrim"))
+    long: e.Expression = _C["s"]
+    for _ in range(8):
+        long = e.Call("concat", (long, long))
+    yield long
     for first, count in product((-3, 0, 1, 2, 10**12), (-1, 0, 1, 5, 2**40)):
         given = (e.Constant(first, "integer"), e.Constant(count, "integer"))
         yield e.Call("substring", (_C["s"], *given))
@@ -114,9 +135,18 @@ def _texts() -> Iterator[e.Expression]:
     yield e.Case(((_C["f"], _C["s"]),), _C["t"])
     yield from (e.Cast(_C[name], "text") for name in "idf")
     for day in (
-        *(e.Call(name, (_C["d"],)) for name in ("first_of_month", "first_of_year")),
+        *(e.Call(f"first_of_{unit}", (_C["d"],)) for unit in ("week", "month", "quarter", "year")),
+        *(
+            e.Call(name, (_C["d"], count))
+            for name in ("add_days", "add_months")
+            for count in (
+                _C["i"],
+                *(e.Constant(n, "integer") for n in (-(10**9), -13, -1, 0, 1, 11, 45, 10**9)),
+            )
+        ),
         *(e.Call(name, (_C["d"], _C["e"])) for name in ("least", "greatest", "coalesce", "nullif")),
         e.Cast(_C["s"], "date"),
+        *(e.Call("date_of", (time,)) for time in _times()),
         e.Case(((_C["f"], _C["d"]),), _C["e"]),
     ):
         yield e.Cast(day, "text")

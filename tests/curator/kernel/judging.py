@@ -7,7 +7,13 @@ from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.kernel.draws import (
+    NoisyMeasure,
+    NoisyQuantile,
+    NoisyReach,
+    NoisyTop,
+    NoisyUnits,
+)
 from quaestor.curator.kernel.figures import prepare
 from quaestor.curator.kernel.measures import JointTotals
 from quaestor.curator.language.expressions import Column
@@ -158,7 +164,7 @@ def _priced(draw: object, made: Drawn, most: int, *, top: bool) -> Drawn:
             cells = draw.mechanism.contributions
         case NoisyTop():
             cells = most
-        case NoisyMeasure() | NoisyQuantile():
+        case NoisyMeasure() | NoisyQuantile() | NoisyReach():
             cells = most if top else draw.spread
         case _:
             raise AssertionError(draw)

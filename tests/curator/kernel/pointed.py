@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.kernel.cut_measures import Beyond, Dropped, Excess
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import (
@@ -14,6 +15,7 @@ from quaestor.curator.kernel.measures import (
     JointTotals,
     RowCount,
     Total,
+    UnitBins,
     Units,
     ValueCounts,
 )
@@ -71,8 +73,15 @@ def measured(
     if cells.count is None:
         chosen = PartitionSelection(scale=1.0, threshold=9, contributions=spread)
         choice = NoisyUnits(measure=Units(), mechanism=chosen)
-    draws = tuple(_noisy(measure, spread) for measure in measures)
-    return Measurement(dataset=dataset, rows=rows, cells=cells, choice=choice, draws=draws)
+    draws = tuple(_noisy(each, spread if each.by_cell else 1) for each in measures)
+    return Measurement(
+        dataset=dataset,
+        rows=rows,
+        cells=cells,
+        choice=choice,
+        draws=draws,
+        outer_groups=10 * groups,
+    )
 
 
 def _noisy(measure: Measure, spread: int) -> NoisyMeasure | NoisyQuantile:
@@ -103,6 +112,8 @@ def pointed() -> Iterator[tuple[str, Measurement]]:
             total("k0", -5, 0, rows=2),
             total("k0", -3, 2, rows=3),
             total("k0", -(2**26), 2**26, rows=2),
+            total("k0", -(2**36), 2**36, rows=2),
+            total("g", 0, 2**36, step=2.0**-30, rows=2),
             total("g", -7, 7, step=0.5, rows=2),
             total("n", 0, 4, step=0.5),
             total("r.u", -3, 3, step=0.1, rows=2),
@@ -165,8 +176,77 @@ def pointed() -> Iterator[tuple[str, Measurement]]:
             "different values by groups",
             measured(PEOPLE, Distinct(operand=column("v"), rows=3), keys=keys),
         )
+    yield from _of_cuts()
     yield from _of_extremes()
     yield from _of_several_tables()
+    yield from _of_bins()
+
+
+def _bins(of: str, *keys: e.Expression) -> UnitBins:
+    return UnitBins(of=of, edges=(-1e15, -1.0, 0.0, 1.0, 2.0, 3.0, 10.0, 1e15), keys=keys)
+
+
+def _of_bins() -> Iterator[tuple[str, Measurement]]:
+    """Of units, each in one bin whatever it has."""
+    real = e.Cast(column("v"), "real")
+    several = (
+        _bins("rows"),
+        _bins("rows", column("c0")),
+        _bins("groups", column("c0")),
+        _bins("groups", column("v"), column("k0"), column("place")),
+        _bins("value", column("k0")),
+        _bins("value", column("g")),
+        _bins("value", e.Arithmetic("*", real, real)),
+    )
+    yield "units in bins", measured(PEOPLE, *several)
+    for groups in (1, 2):
+        keys = (declared("c0", "text", *_ORDINARY, None),)
+        yield "bins by cells", measured(PEOPLE, *several, keys=keys, groups=groups)
+        keys = (private("v", "text"),)
+        yield "bins of private groups", measured(PEOPLE, *several, keys=keys, groups=groups)
+
+
+def _of_cuts() -> Iterator[tuple[str, Measurement]]:
+    """Of what limits cut: in cells that count, in others, and beyond the outer limits."""
+    few, many = RowCount(rows=1), RowCount(rows=50)
+    yield (
+        "what caps cut",
+        measured(
+            PEOPLE,
+            Excess(inner=few, outer=many, low=0, high=2),
+            Excess(inner=many, outer=few, low=-3, high=1),
+            Excess(inner=total("k0", 0, 5), outer=total("k0", -40, 40, rows=9), low=-4, high=3),
+            Excess(inner=few, outer=few, low=-1, high=5, times=1024),
+            Beyond(rows=1, totals=(total("k0", 0, 1),), most=(1,)),
+        ),
+    )
+    for keys in ((private("c0", "text"),), (declared("c0", "text", *_ORDINARY, None),)):
+        for groups in (1, 2):
+            yield (
+                f"what is cut in {groups} groups",
+                measured(
+                    PEOPLE,
+                    Excess(inner=few, outer=many, low=0, high=2),
+                    Dropped(outer=many, most=2),
+                    Dropped(outer=total("k0", -40, 40, rows=9), most=3, times=2),
+                    Beyond(rows=2),
+                    keys=keys,
+                    groups=groups,
+                ),
+            )
+    theirs = q.Projected(VISITS, (("w", column("C0")), ("y", column("m0"))))
+    for how in ("inner", "left"):
+        joined = q.Join(PEOPLE, theirs, ((column("c0"), column("w")),), how)
+        yield (
+            f"what is cut of an {how} join",
+            measured(
+                joined,
+                Excess(inner=few, outer=many, low=-1, high=3),
+                Dropped(outer=many, most=5),
+                Beyond(rows=5, totals=(total("y", 0, 3),), most=(7,)),
+                keys=(private("c0", "text"),),
+            ),
+        )
 
 
 def _of_extremes() -> Iterator[tuple[str, Measurement]]:
@@ -207,6 +287,29 @@ def _of_several_tables() -> Iterator[tuple[str, Measurement]]:
         )
         keys = (private("c0", "text"),)
         yield f"an {how} join by groups", measured(joined, RowCount(rows=1), keys=keys)
+    for most in (1, 3, 2**20):
+        figures = q.PerUnit(
+            PEOPLE,
+            (
+                ("n", q.UnitFigure(function="rows", most=most)),
+                (
+                    "t",
+                    q.UnitFigure(
+                        function="total", operand=column("k0"), most=most, low=-50, high=50
+                    ),
+                ),
+                ("m", q.UnitFigure(function="mean", operand=column("g"), low=0, high=60)),
+                ("last", q.UnitFigure(function="greatest", operand=column("v"))),
+            ),
+        )
+        yield (
+            f"one row a unit, of {most}",
+            measured(figures, RowCount(rows=1), *(total(name, -9, 90) for name in "ntm")),
+        )
+        keys = (private("n", "integer"),)
+        yield f"units by their rows, of {most}", measured(figures, Units(), keys=keys)
+        keys = (private("last", "text"),)
+        yield f"units by a value, of {most}", measured(figures, RowCount(rows=5), keys=keys)
     again = q.Projected(PEOPLE, (("w", column("c0")),))
     own = q.Join(PEOPLE, again, ((column("c0"), column("w")),), "inner")
     yield (

@@ -6,13 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.duckdb.dialect import DUCKDB
-from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.kernel.draws import (
+    NoisyMeasure,
+    NoisyQuantile,
+    NoisyReach,
+    NoisyTop,
+    NoisyUnits,
+)
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import (
     Chosen,
     Distinct,
     JointTotals,
     Measure,
+    Reach,
     RowCount,
     Total,
     Units,
@@ -28,6 +35,7 @@ from quaestor.mechanisms import (
     DiscreteGaussian,
     Geometric,
     PartitionSelection,
+    QuantileReach,
     TopK,
 )
 from tests.curator.kernel.judging import outcome
@@ -167,6 +175,12 @@ def _noise() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "a grain below one", lambda: _noisy(Units(), 1, grain=-1)
     few = CountedQuantile(probability=0.5, low=0, high=9, epsilon=1.0, rows=2)
     chosen = Chosen(histogram=_HISTOGRAM, probability=0.5)
+    narrow = QuantileReach(probability=0.5, low=0, high=9, epsilon=1.0, rows=2)
+    yield (
+        "a reach of too few rows",
+        lambda: NoisyReach(measure=Reach(chosen=chosen), mechanism=narrow, spread=1),
+    )
+    yield "a reach of a quantile", lambda: NoisyReach(measure=chosen, mechanism=narrow, spread=1)  # type: ignore[arg-type]
     yield (
         "ranks of too few rows",
         lambda: NoisyQuantile(measure=chosen, mechanism=few, spread=1),
@@ -187,6 +201,11 @@ def _prices() -> Iterator[tuple[str, Callable[[], Any]]]:
         measure=Chosen(histogram=_HISTOGRAM, probability=0.5), mechanism=many, spread=1
     )
     yield "ranks of too little spread", lambda: _asked(quantile, cells=_three())
+    wide = QuantileReach(probability=0.5, low=0, high=9, epsilon=1.0, rows=3)
+    reach = NoisyReach(measure=Reach(chosen=quantile.measure), mechanism=wide, spread=1)
+    yield "a reach of no quantile", lambda: _asked(reach)
+    yield "a reach before its quantile", lambda: _asked(reach, quantile)
+    yield "a reach of too little spread", lambda: _asked(quantile, reach, cells=_three())
     private = Cells(keys=_PRIVATE, groups=2)
     some = PartitionSelection(scale=1.0, threshold=9, contributions=1)
     choice = NoisyUnits(measure=Units(), mechanism=some)
@@ -248,8 +267,9 @@ def _cells() -> Iterator[tuple[str, Callable[[], Any]]]:
 def _bounds() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "bounds that are no whole numbers", lambda: total("g", 0, 1.5)  # type: ignore[arg-type]
     yield "bounds in the wrong order", lambda: total("g", 5, 0)
-    yield "bounds that overflow", lambda: total("g", 0, 2**27)
+    yield "bounds that overflow", lambda: total("g", 0, 2**37)
     yield "rows that overflow", lambda: total("g", 0, 2**26, rows=2**25)
+    yield "rows of large values that overflow", lambda: total("g", 0, 2**36, rows=2**15)
     yield "no rows", lambda: RowCount(rows=0)
     yield "rows without end", lambda: RowCount(rows=2**60)
     yield "half a row", lambda: RowCount(rows=1.5)  # type: ignore[arg-type]
@@ -303,6 +323,34 @@ def _rows() -> Iterator[tuple[str, Callable[[], Measurement]]]:
     )
     yield "a join on nothing", lambda: measured(q.Join(PEOPLE, theirs, (), "inner"), Units())
     yield "a cross join", lambda: measured(q.Join(PEOPLE, theirs, agree, "cross"), Units())  # type: ignore[arg-type]
+    yield (
+        "figures of public rows",
+        lambda: measured(
+            q.PerUnit(q.Scan("names"), (("n", q.UnitFigure(function="rows")),)), Units()
+        ),
+    )
+    yield (
+        "figures of no kind",
+        lambda: measured(
+            q.PerUnit(PEOPLE, (("n", q.UnitFigure(function="first")),)),  # type: ignore[arg-type]
+            Units(),
+        ),
+    )
+    yield (
+        "figures without a limit",
+        lambda: measured(
+            q.PerUnit(PEOPLE, (("n", q.UnitFigure(function="rows", most=2**60)),)), Units()
+        ),
+    )
+    yield (
+        "figures of texts",
+        lambda: measured(
+            q.PerUnit(
+                PEOPLE, (("n", q.UnitFigure(function="total", operand=column("c0"), high=1)),)
+            ),
+            Units(),
+        ),
+    )
     yield (
         "a join that makes rows one",
         lambda: measured(q.Join(PEOPLE, theirs, agree, "inner", unique=True), Units()),

@@ -288,7 +288,7 @@ def _placed(source: Source, side: str, **place: str) -> dict[str, Table]:
     return {
         name: replace(
             table,
-            source=replace(source, **{field: pattern.format(side, name)}),
+            source=replace(source, **{field: pattern.format(side, name)}),  # type: ignore[arg-type]
         )
         for name, table in TABLES.items()
     }

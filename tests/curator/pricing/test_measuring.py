@@ -52,6 +52,20 @@ def test_private_keys_take_the_number_of_units_which_then_is_shared() -> None:
     assert [type(measure) for measure in measuring.measures] == [Units, Total]
 
 
+@pytest.mark.parametrize("private", [True, False])
+def test_rows_and_units_are_measured_once_where_they_are_the_same(private: bool) -> None:  # noqa: FBT001
+    counts = (aggregate("count"),) if private else (aggregate("count"), aggregate("units"))
+    asked = query(*counts, keys=None if private else [1, 2])
+    assert measures_of(asked).measures == (Units(),)
+    [draw] = offer(asked, epsilon=1.0, delta=1e-6).measurement.all_draws
+    assert draw.epsilon == 1
+    assert RowCount(rows=1) in measures_of(asked, edition=1).measures
+    two = query(*counts, keys=None if private else [1, 2], rows=2)
+    assert RowCount(rows=2) in measures_of(two).measures
+    some = query(aggregate("count", operand=X), keys=None)
+    assert RowCount(rows=1, operand=X) in measures_of(some).measures
+
+
 def test_aggregates_of_one_operand_share_all_they_can() -> None:
     functions = ("sum", "mean", "variance", "stddev")
     measuring = measures_of(query(aggregate("count", operand=X), *map(aggregate, functions)))
@@ -65,7 +79,9 @@ def test_aggregates_of_one_operand_share_all_they_can() -> None:
 def test_two_quantiles_share_their_histogram_and_are_drawn_each() -> None:
     asked = query(aggregate("quantile", probability=0.25), aggregate("quantile"))
     assert len(measures_of(asked).measures) == 1
-    assert len(offer(asked, epsilon=1.0).draws) == 2
+    assert len(offer(asked, epsilon=1.0).draws) == 4  # each with its interval
+    assert len(offer(asked, epsilon=1.0, quantile_intervals=False).draws) == 2
+    assert len(offer(asked, epsilon=1.0, edition=1).draws) == 2
 
 
 @pytest.mark.parametrize("seed", range(50))

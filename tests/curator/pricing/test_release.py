@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def test_quantiles_are_chosen_by_rank_in_each_group(monkeypatch: pytest.MonkeyPa
     seed(monkeypatch, 17)
     groups, rows, epsilon = 6000, 2, 1.5
     asked = query(aggregate("quantile", high=8.0, probability=0.25), keys=range(groups), rows=rows)
-    offered = offer(asked, epsilon=epsilon)
+    offered = offer(asked, epsilon=epsilon, quantile_intervals=False)
     [histogram] = offered.measuring.measures
     counts = {1: 4, 2: 1, 6: 5}
     data = [1] * 4 + [2] + [6] * 5
@@ -139,6 +140,49 @@ def test_quantiles_are_chosen_by_rank_in_each_group(monkeypatch: pytest.MonkeyPa
         assert chance > ACCEPT if factor == 1.0 else chance < REJECT
     assert answer.column("a0").standard_errors == (None,) * groups
     assert answer.column("a0").lower is None
+
+
+@pytest.mark.parametrize("terms", [{"epsilon": 1.0}, {"rho": 0.3}], ids=["epsilon", "rho"])
+@pytest.mark.parametrize("probability", [0.05, 0.5, 0.9])
+def test_intervals_of_quantiles_are_in_values_and_hold(
+    monkeypatch: pytest.MonkeyPatch, terms: dict[str, Any], probability: float
+) -> None:
+    seed(monkeypatch, 24)
+    coins = random.Random(9)
+    skewed = [min(int(coins.lognormvariate(3, 1)), 400) for _ in range(800)]
+    tables = {
+        "skewed": skewed,
+        "few": skewed[:7],
+        "one": [17],
+        "ties": [20] * 300 + [21] * 300,
+        "far apart": [3] * 61 + [390] * 61,
+        "at a bound": [400] * 90,
+    }
+    groups = 150
+    asked = query(
+        aggregate("quantile", high=400.0, probability=probability), keys=range(groups), rows=1
+    )
+    offered = offer(asked, **terms)
+    [histogram] = offered.measuring.measures
+    for name, data in tables.items():
+        counts = dict(Counter(data))
+        table = Exact(
+            [(g,) for g in range(groups)],
+            {},
+            [1] * groups,
+            {histogram: [counts] * groups},  # type: ignore[dict-item]
+        )
+        column = release(asked, offered, table).column("a0")
+        assert not column.approximate
+        lower, upper = np.array(column.lower, float), np.array(column.upper, float)
+        for method in ("inverted_cdf", "linear", "weibull"):
+            truth = np.quantile(data, probability, method=method)
+            held = np.mean((lower <= truth) & (truth <= upper))
+            assert held >= 0.95 - 4 * (0.95 * 0.05 / groups) ** 0.5, (name, method)
+    empty = Exact([(0,)], {}, [0], {histogram: [{}]})  # type: ignore[dict-item]
+    column = release(asked, offered, empty).column("a0")
+    whole = (np.array(column.lower) == 0.0) & (np.array(column.upper) == 400.0)
+    assert np.mean(whole) >= 0.8
 
 
 def test_the_largest_groups_are_chosen_in_proportion_to_their_weights(

@@ -20,12 +20,14 @@ _CONSTANTS = (
 _ONE = (
     "ABS", "SIGN", "FLOOR", "CEIL", "ROUND", "SQRT", "LN", "LOG10", "EXP", "UPPER", "LOWER",
     "LENGTH", "YEAR", "MONTH", "DAY", "QUARTER", "DAYOFWEEK", "HASH", "MIN", "SUM", "TRIM", "ROW",
+    "LTRIM", "RTRIM", "TRUNC",
 )  # fmt: skip
 _AGGREGATES = (
     "COUNT(*)", "COUNT({})", "SUM({})", "AVG({})", "VARIANCE({})", "COUNT(DISTINCT age)",
     "STDDEV({})", "MEDIAN({})", "QUANTILE({}, 0.9)", "COUNT_IF({})", "COUNT(DISTINCT patient)",
     "PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY {})", "COUNT(*) FILTER (WHERE {})",
-    "SUM({}) FILTER (WHERE smoker)", "APPROX_QUANTILE({}, 0.5)",
+    "SUM({}) FILTER (WHERE smoker)", "APPROX_QUANTILE({}, 0.5)", "CORR({}, cost)",
+    "REGR_SLOPE(age, {})",
 )  # fmt: skip
 _WILD = (*_AGGREGATES, "MIN({})", "SUM({}) OVER ()", "{}", "COUNT(DISTINCT {})", "SUM(AVG({}))")
 _TYPES = ("INTEGER", "DOUBLE", "TEXT", "BOOLEAN", "DATE", "DECIMAL(4, 2)", "INT[]", "JSON")
@@ -66,6 +68,12 @@ class Grammar:
             f"ROUND({a}, {self.pick('2', '-1', '99', 'age')})",
             f"POW({a}, {self.pick('2', '8', '0.5')})",
             f"SUBSTRING({a}, 1, 2)",
+            f"DATE_DIFF('{self.pick('day', 'week', 'month', 'hour')}', {a}, {b})",
+            f"{a} {self.pick('+', '-')} INTERVAL {self.pick('3', '(age)')} DAY",
+            f"DATE_TRUNC('{self.pick('week', 'quarter')}', {a})",
+            f"LEFT({a}, 2)",
+            f"{a} || {b}",
+            f"CONCAT({a}, {b})",
             f"WIDTH_BUCKET({a}, 0, 100, 10)",
             f"EXTRACT({self.pick('YEAR', 'EPOCH', 'DOW')} FROM {a})",
             f"IF({self.condition(depth - 1)}, {a}, {b})",

@@ -40,6 +40,7 @@ SCHEMA = {
 }
 NAMES = [name for name, facts in SCHEMA.items() if facts.number and name != "patient"]
 EXPRESSIONS = 3_000
+_ENDS = (Constant(-30_000, "integer"), Constant(30_000.0, "real"))
 
 
 class Random:
@@ -72,10 +73,26 @@ class Random:
                 Cast(a, chance.choice(["integer", "real"])),
                 Cast(self.condition(depth - 1), "integer"),
                 Cast(Column("city"), "real"),
-                Call(chance.choice(["year", "month", "day", "quarter", "dow"]), (Column("day"),)),
+                Call(
+                    chance.choice(["year", "month", "day", "quarter", "dow", "week", "doy"]),
+                    (self.date(depth - 1),),
+                ),
+                Call("days_between", (self.date(depth - 1), self.date(depth - 1))),
                 Call("length", (Column("city"),)),
             ]
         )
+
+    def date(self, depth: int) -> Expression:
+        """A date."""
+        chance = self.chance
+        if depth <= 0 or chance.random() < 0.4:
+            return Column("day")
+        inner = self.date(depth - 1)
+        if chance.random() < 0.5:
+            unit = chance.choice(["week", "month", "quarter", "year"])
+            return Call(f"first_of_{unit}", (inner,))
+        count = Call("floor", (Call("clamp", (self.number(depth - 1), *_ENDS)),))
+        return Call(chance.choice(["add_days", "add_months"]), (inner, count))
 
     def condition(self, depth: int) -> Expression:
         """True, false or NULL."""

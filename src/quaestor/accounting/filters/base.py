@@ -101,12 +101,14 @@ class Filter:
 
     def fits(self, totals: Mapping[Meter, Fraction | None]) -> bool:
         """Whether a history with these totals is within the promise."""
+        return self.holds([totals[meter] for meter in self.meters])
 
-        def within(meter: Meter) -> bool:
-            total = totals[meter]
-            return total is not None and total <= meter.limit
-
-        return all(map(within, self.every)) and (not self.some or any(map(within, self.some)))
+    def holds(self, totals: Sequence[Fraction | None]) -> bool:
+        """The same, of totals in the order of ``meters``."""
+        must = len(self.every)
+        return all(map(_within, totals[:must], self.every)) and (
+            not self.some or any(map(_within, totals[must:], self.some))
+        )
 
     def words(self) -> str:
         """What is promised, to whom, what may be chosen, and how delta is divided."""
@@ -121,6 +123,10 @@ class Filter:
         """
         described = {name: _plain(value) for name, value in self.parameters}
         return {"filter": self.kind, "epsilon": self.epsilon, "delta": self.delta, **described}
+
+
+def _within(total: Fraction | None, meter: Meter) -> bool:
+    return total is not None and total <= meter.limit
 
 
 def _plain(value: Any) -> Any:

@@ -118,7 +118,9 @@ def check_blocks(blocks: Iterable[object], *, every: str, first: str) -> tuple[s
     """Labels of blocks, each once and in order, none before the first; or an error."""
     listed = (blocks,) if isinstance(blocks, str) else blocks
     if not isinstance(listed, list | tuple) or not listed:
-        raise InvalidParameter("blocks", blocks, f"at least one {every}, since {first}")
+        raise InvalidParameter(
+            "blocks", blocks, f"at least one {every} since {first} (--block {first})"
+        )
     begin = _place(first, every)
     for label in listed:
         if _place(label, every) < begin:

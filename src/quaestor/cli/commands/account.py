@@ -18,7 +18,7 @@ from quaestor.cli.drawing.accounts import (
     unit_in_words,
 )
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.options import HERE, AccountName, Expressions, Json, LedgerPlace
+from quaestor.cli.options import HERE, REFUSED, AccountName, Expressions, Json, LedgerPlace
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
@@ -92,6 +92,8 @@ def price(  # noqa: PLR0913  # what is asked, of whom
 ) -> None:
     """What releases would cost, and whether they fit; nothing is charged.
 
+    Exit status 3: they do not fit.
+
     Where there are quotas, --analyst asks about that analyst's quota, and no name about the total.
     """
     wanted = _parsed(releases)
@@ -101,8 +103,10 @@ def price(  # noqa: PLR0913  # what is asked, of whom
         priced = payer.price(wanted, dataset=dataset, analyst=analyst, blocks=blocks, **asked)
     if json:
         print_json(priced.to_dict())
-        return
-    print_price(priced)
+    else:
+        print_price(priced)
+    if not priced.fits:
+        raise typer.Exit(REFUSED)
 
 
 def charge(  # noqa: PLR0913  # what an entry says

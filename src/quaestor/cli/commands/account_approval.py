@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quaestor.cli.arguments.opened_ledger import opened
 from quaestor.cli.drawing.numbers import print_json, print_words, say
 from quaestor.cli.options import HERE, AccountName, Json, LedgerPlace
+
+if TYPE_CHECKING:
+    from quaestor.ledger import Submission
 
 __all__ = ["approvals", "approve", "decline"]
 
@@ -34,19 +37,25 @@ def approvals(
     if not listed:
         say("Nothing was submitted.")
         return
-    rows = [
-        [
-            each.id,
-            each.status,
-            each.analyst,
-            each.dataset,
-            " + ".join(map(str, each.releases)),
-            each.purpose,
-            each.decided_by,
-        ]
-        for each in listed
-    ]
-    print_words(["id", "status", "analyst", "dataset", "releases", "purpose", "decided by"], rows)
+    rows = [row for each in listed for row in _rows(each)]
+    print_words(["#id", "status", "analyst", "dataset", "releases", "purpose", "decided by"], rows)
+
+
+def _rows(each: Submission) -> list[list[str]]:
+    """A question in one line; a plan in one line, and one for each of its questions."""
+    from quaestor.ledger.stored_text import shown_blocks
+
+    status, count = each.status, len(each.questions)
+    if each.used and status == "approved":
+        status = f"{each.used} of {count} used"
+    what = f"plan of {count}" if count else " + ".join(map(str, each.releases))
+    blocks = f" ({shown_blocks(each.blocks)})" if each.blocks else ""
+    dataset = f"{each.dataset}{blocks}"
+    if each.plan and not count:
+        return [["", each.status, "", dataset, what, each.purpose, ""]]
+    purpose = "" if count else each.purpose
+    first = [each.id, status, each.analyst, dataset, what, purpose, each.decided_by]
+    return [first, *(row for question in each.questions for row in _rows(question))]
 
 
 def approve(  # noqa: PLR0913  # who decides what, and why
@@ -57,7 +66,7 @@ def approve(  # noqa: PLR0913  # who decides what, and why
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Let what somebody else has submitted be asked, exactly and once."""
+    """Let what somebody else has submitted be asked, exactly and once; of a plan, all of it."""
     with opened(ledger) as book:
         book.account(name).approve(submitted, by=by, reason=reason)
     _decided(name, submitted, "approved", by, json=json)
@@ -71,7 +80,7 @@ def decline(  # noqa: PLR0913  # who decides what, and why
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Do not let what somebody else has submitted be asked, for good."""
+    """Do not let what somebody else has submitted be asked, for good; of a plan, nothing of it."""
     with opened(ledger) as book:
         book.account(name).decline(submitted, by=by, reason=reason)
     _decided(name, submitted, "declined", by, json=json)

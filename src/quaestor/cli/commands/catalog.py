@@ -84,6 +84,12 @@ def add(  # noqa: PLR0913  # a table has as many sides
     total_rows: Annotated[
         int | None, typer.Option(help="Rows of one unit that count at all; see the guide.")
     ] = None,
+    outer_rows: Annotated[
+        int | None, typer.Option(help="Rows that one unit has in a group, for the whole error.")
+    ] = None,
+    outer_groups: Annotated[
+        int | None, typer.Option(help="Groups that one unit really is in, for the whole error.")
+    ] = None,
     to: Annotated[
         str | None, typer.Option("--dataset", help="Whose account pays, if not NAME's.")
     ] = None,
@@ -93,26 +99,67 @@ def add(  # noqa: PLR0913  # a table has as many sides
     keys: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=A,B,...", help="The values one groups by.")
     ] = None,
+    outer_bounds: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=LOW:HIGH", help="Where it really lies, for the whole error."),
+    ] = None,
     granularity: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=STEP", help="What sums are rounded to.")
     ] = None,
     kind: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=KIND", help="If not what its type says.")
     ] = None,
+    replace: Annotated[  # noqa: FBT002
+        bool, typer.Option("--replace", help="Declare a table anew that is there already.")
+    ] = False,
+    separator: Annotated[
+        str | None, typer.Option(help="What stands between fields: ';', '\\t', '|'.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of text files: utf-8, windows-1252, latin-1, utf-16.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="The decimal mark of numbers in text files: . or ,")
+    ] = None,
+    thousands: Annotated[
+        str | None, typer.Option(help="What groups digits by thousands in text files.")
+    ] = None,
+    date_format: Annotated[
+        str | None, typer.Option(help="How dates are written in text files: %d.%m.%Y")
+    ] = None,
+    null: Annotated[
+        list[str] | None, typer.Option(help="A text that means no value, such as NA.")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line names the columns."),
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="The columns in their order, with --no-header."),
+    ] = None,
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Declare a table in the catalog, from its schema; no value of it is looked at.
+    """Declare a table in the catalog, from its schema; no value of it is written there.
 
     Facts are given by column, as often as needed: --bounds age=0:120, --keys sex=F,M,
-    --granularity weight=0.1, --kind visited=date.
+    --granularity weight=0.1, --kind visited=date. Of CSV files and JSON lines the bytes are
+    checked against the encoding on this machine.
     """
     from quaestor.cli.arguments.table_declaration import TableOptions, table_declaration
     from quaestor.curator.catalog import add_table
+    from quaestor.curator.catalog.catalog_edit import declared_anew, replace_table
     from quaestor.curator.reports.table_description import table_description
 
-    path, _ = _read(catalog)  # what is there already must be right first
-    facts = {"bounds": bounds, "keys": keys, "granularity": granularity, "kind": kind}
+    path, known = _read(catalog)  # what is there already must be right first
+    facts = {
+        "bounds": bounds,
+        "keys": keys,
+        "granularity": granularity,
+        "kind": kind,
+        "outer-bounds": outer_bounds,
+    }
     options = TableOptions(
         name=name,
         place={**places.obj, "table": table, "engine": engine},
@@ -121,23 +168,43 @@ def add(  # noqa: PLR0913  # a table has as many sides
         rows=rows,
         groups=groups,
         total_rows=total_rows,
+        outer_rows=outer_rows,
+        outer_groups=outer_groups,
         dataset=to,
         facts=facts,
+        format={
+            "separator": separator,
+            "encoding": encoding,
+            "decimal": decimal,
+            "thousands": thousands,
+            "date_format": date_format,
+            "null": null or None,
+            "header": header,
+            "names": None if names is None else [part.strip() for part in names.split(",")],
+        },
     )
-    declared, left_out = table_declaration(options, folder=path.parent)
-    added = add_table(path, declared).table(name)
+    made = table_declaration(options, folder=path.parent)
+    before = known.table(name) if replace else None
+    if before is not None:
+        added = replace_table(path, declared_anew(made.table, before)).table(name)
+    else:
+        added = add_table(path, made.table).table(name)
     if added is None:  # what was just read back
         raise InvalidParameter("table", name, "a name that can be found again")
     if json:
-        print_json({"catalog": str(path), **table_description(added), "left_out": list(left_out)})
+        said = {"left_out": list(made.left_out), "notes": list(made.notes)}
+        print_json({"catalog": str(path), **table_description(added), **said})
         return
     say(f"Added to {path}:", plain=True)
     print_declared(added)
-    if left_out:
+    for note in made.notes:
+        say(f"Note: {note}", plain=True)
+    if made.left_out:
         say(
-            f"Left out, for their types or names cannot be asked about: {', '.join(left_out)}",
+            f"Left out, for their types or names cannot be asked about: {', '.join(made.left_out)}",
             plain=True,
         )
+    say(f"Next:  quaestor dataset check {name}  (exact figures, for your eyes only)", plain=True)
 
 
 @dataset.command("list")

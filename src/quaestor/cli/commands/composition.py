@@ -14,13 +14,18 @@ from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.numerics.digits import rounded_down, rounded_up
 from quaestor.accounting.releases import PureDP
 from quaestor.cli.drawing.numbers import interval, print_explanation, print_json, say
-from quaestor.cli.options import Delta, Epsilon, Expressions, Json
+from quaestor.cli.options import REFUSED, Delta, Epsilon, Expressions, Json
+from quaestor.errors import InvalidParameter
 
 __all__ = ["calibrate", "count", "delta", "epsilon", "explain"]
 
 Width = Annotated[
     float | None,
     typer.Option("--width", help="Ask for an interval of this relative width, such as 1e-6."),
+]
+AtMost = Annotated[
+    float | None,
+    typer.Option("--at-most", help="For scripts: exit status 3 if it is not certain to be within."),
 ]
 NonAdaptive = Annotated[
     bool,
@@ -42,42 +47,61 @@ def _composed(expressions: list[str], *, in_advance: bool) -> Composition:
     return compose_nonadaptive(*releases) if in_advance else compose(*releases)
 
 
-def epsilon(
+def epsilon(  # noqa: PLR0913  # what, at which delta, how closely, for whom
     releases: Expressions,
     delta: Delta,
     width: Width = None,
+    at_most: AtMost = None,
     non_adaptive: NonAdaptive = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The smallest epsilon that is true of all these releases together, at a delta."""
     composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.epsilon_bounds(delta=delta, width=width)
-    _print_bounds({"epsilon": bounds}, {"delta": delta}, composed.theorem, json=json)
+    _print_bounds({"epsilon": bounds}, {"delta": delta}, composed.theorem, at_most, json=json)
 
 
-def delta(
+def delta(  # noqa: PLR0913  # as for epsilon
     releases: Expressions,
     epsilon: Epsilon,
     width: Width = None,
+    at_most: AtMost = None,
     non_adaptive: NonAdaptive = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """The smallest delta that is true of all these releases together, at an epsilon."""
     composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.delta_bounds(epsilon=epsilon, width=width)
-    _print_bounds({"delta": bounds}, {"epsilon": epsilon}, composed.theorem, json=json)
+    _print_bounds({"delta": bounds}, {"epsilon": epsilon}, composed.theorem, at_most, json=json)
 
 
 def _print_bounds(
-    found: dict[str, Bounds], at: dict[str, float], theorem: str, *, json: bool
+    found: dict[str, Bounds],
+    at: dict[str, float],
+    theorem: str,
+    at_most: float | None,
+    *,
+    json: bool,
 ) -> None:
     [(name, bounds)], [(given, value)] = found.items(), at.items()
+    if at_most is not None and not at_most >= 0:
+        raise InvalidParameter("--at-most", at_most, "a number that is not negative")
+    holds = at_most is None or bounds.upper <= at_most
     if json:
         ends = {"lower": bounds.lower, "upper": bounds.upper}
-        print_json({name: ends, given: value, "theorem": theorem})
-        return
-    say(f"{name} = [bold]{rounded_up(bounds.upper)}[/bold] at {given} = {value!r}")
-    say(f"[dim]certified {interval(bounds)}, theorem: {theorem}[/dim]")
+        limit = {} if at_most is None else {"at_most": at_most, "holds": holds}
+        print_json({name: ends, given: value, "theorem": theorem, **limit})
+    else:
+        say(f"{name} = [bold]{rounded_up(bounds.upper)}[/bold] at {given} = {value!r}")
+        say(f"[dim]certified {interval(bounds)}, theorem: {theorem}[/dim]")
+        if at_most is not None:
+            say(f"{'within' if holds else _beyond(bounds, at_most)} the limit of {at_most!r}")
+    if not holds:
+        raise typer.Exit(REFUSED)
+
+
+def _beyond(bounds: Bounds, at_most: float) -> str:
+    return "above" if bounds.lower > at_most else "not certain to be within"
 
 
 def explain(

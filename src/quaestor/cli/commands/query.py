@@ -6,30 +6,39 @@ import json as json_module
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaestor.cli.arguments.files import writing_to
+from quaestor.cli.arguments.files import check_picture, writing_to
+from quaestor.cli.arguments.question_plan import read_question_plan
 from quaestor.cli.drawing.numbers import print_json, say
 from quaestor.cli.options import CatalogFile, Json
-from quaestor.errors import InvalidParameter
+from quaestor.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
+    from quaestor.client.remote_curator import RemoteCurator
     from quaestor.curator.answers.answer import Answer
+    from quaestor.curator.answers.forms import Form
     from quaestor.curator.session import Curator
 
 __all__ = ["AnswerForm", "preview", "query", "submit"]
 
 
 class AnswerForm(StrEnum):
-    """The forms in which an answer can be had."""
+    """The forms in which an answer can be had, as ``quaestor.curator.answers.forms`` has them."""
 
     table = "table"
     csv = "csv"
     json = "json"
+    markdown = "markdown"
+    html = "html"
+    latex = "latex"
     arrow = "arrow"
+    parquet = "parquet"
+    xlsx = "xlsx"
 
 
 Sql = Annotated[
@@ -53,6 +62,13 @@ Delta = Annotated[
     float | None,
     typer.Option("--delta", "-d", help="For private groups, if not a hundredth of the account's."),
 ]
+QuantileIntervals = Annotated[
+    bool,
+    typer.Option(
+        "--quantile-intervals/--no-quantile-intervals",
+        help="Whether medians and quantiles spend a quarter of their budget on an interval.",
+    ),
+]
 Account = Annotated[str | None, typer.Option("--account", help="Who pays, if there are several.")]
 Analyst = Annotated[
     str, typer.Option("--analyst", envvar="QUAESTOR_ANALYST", help="Who asks, if there are quotas.")
@@ -68,6 +84,22 @@ Groups = Annotated[
 MemberOf = Annotated[
     list[str] | None, typer.Option("--member-of", help="A group that you are in; repeat it.")
 ]
+WholeError = Annotated[
+    bool | None,
+    typer.Option(
+        "--whole-error/--no-whole-error",
+        help="Whether a tenth of the price pays for intervals that also cover what caps and bounds "
+        "cut; by default it does, but for plans and dashboards.",
+        show_default=False,
+    ),
+]
+Server = Annotated[
+    str | None,
+    typer.Option("--server", envvar="QUAESTOR_SERVER", help="Ask this service, by its address."),
+]
+Token = Annotated[
+    str, typer.Option("--token", envvar="QUAESTOR_TOKEN", help="The token for --server.")
+]
 Anew = Annotated[
     bool, typer.Option("--anew", help="Pay for another answer, though there may be one.")
 ]
@@ -81,11 +113,13 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     confidence: Confidence = 0.95,
     of: Of = None,
     delta: Delta = None,
+    quantile_intervals: QuantileIntervals = True,  # noqa: FBT002
     account: Account = None,
     analyst: Analyst = "",
     purpose: Annotated[str, typer.Option("--purpose", help="Why, kept with the charge.")] = "",
     rows: Rows = None,
     groups: Groups = None,
+    whole_error: WholeError = None,
     anew: Anew = False,  # noqa: FBT002
     approval: Annotated[
         str, typer.Option("--approval", help="What account submit has printed, once approved.")
@@ -95,11 +129,22 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
         str, typer.Option("--audience", help="Who may see it: analyst, everybody, group:NAME.")
     ] = "",
     catalog: CatalogFile = None,
+    server: Server = None,
+    token: Token = "",
     form: Annotated[
-        AnswerForm, typer.Option("--format", help="How to show the answer.")
-    ] = AnswerForm.table,
+        AnswerForm | None,
+        typer.Option("--format", help="How to show it, if not as a table or as --out ends."),
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="The file for the answer, if not this terminal.")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="The file for the answer: .csv, .parquet, .json, .xlsx, .md, .html, .tex, .txt.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Also draw it with its intervals: .svg, .png or .pdf."),
     ] = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
@@ -109,24 +154,29 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     The same question again costs nothing, unless it is asked --anew. Exit status 3: the account
     cannot pay.
     """
-    form = AnswerForm.json if json else form
-    _check_out(out, form)
+    wanted = _form(out, form, json=json)
+    _check_plot(plot)
+    asked = {
+        **_budget(epsilon, rho, within, confidence, of),
+        "delta": delta,
+        "quantile_intervals": quantile_intervals,
+        "account": account,
+        "purpose": purpose,
+        "rows": rows,
+        "groups": groups,
+        "whole_error": whole_error,
+        "anew": anew,
+        "approval": approval,
+        "audience": audience,
+    }
+    if server is not None:
+        with _remote(server, token, catalog, analyst, member_of) as remote:
+            answer = remote.ask(sql, **asked)
+        _show(answer, None, form=wanted, out=out, plot=plot, analyst="", json=json)
+        return
     with _curator(catalog) as curator:
-        answer = curator.ask(
-            sql,
-            **_budget(epsilon, rho, within, confidence, of),
-            delta=delta,
-            account=account,
-            analyst=analyst,
-            purpose=purpose,
-            rows=rows,
-            groups=groups,
-            anew=anew,
-            approval=approval,
-            member_of=tuple(member_of or ()),
-            audience=audience,
-        )
-        _show(answer, curator, form=form, out=out, analyst=analyst)
+        answer = curator.ask(sql, **asked, analyst=analyst, member_of=tuple(member_of or ()))
+        _show(answer, curator, form=wanted, out=out, plot=plot, analyst=analyst, json=json)
 
 
 def preview(  # noqa: PLR0913  # as for a query
@@ -137,30 +187,38 @@ def preview(  # noqa: PLR0913  # as for a query
     confidence: Confidence = 0.95,
     of: Of = None,
     delta: Delta = None,
+    quantile_intervals: QuantileIntervals = True,  # noqa: FBT002
     account: Account = None,
     analyst: Analyst = "",
     rows: Rows = None,
     groups: Groups = None,
+    whole_error: WholeError = None,
     anew: Anew = False,  # noqa: FBT002
     member_of: MemberOf = None,
     catalog: CatalogFile = None,
+    server: Server = None,
+    token: Token = "",
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """What a question would cost, and how accurate it would be; nothing is charged or read."""
     from quaestor.cli.drawing.answers import print_preview
 
-    with _curator(catalog) as curator:
-        seen = curator.preview(
-            sql,
-            **_budget(epsilon, rho, within, confidence, of),
-            delta=delta,
-            account=account,
-            analyst=analyst,
-            rows=rows,
-            groups=groups,
-            anew=anew,
-            member_of=tuple(member_of or ()),
-        )
+    asked = {
+        **_budget(epsilon, rho, within, confidence, of),
+        "delta": delta,
+        "quantile_intervals": quantile_intervals,
+        "account": account,
+        "rows": rows,
+        "groups": groups,
+        "whole_error": whole_error,
+        "anew": anew,
+    }
+    if server is not None:
+        with _remote(server, token, catalog, analyst, member_of) as remote:
+            seen = remote.preview(sql, **asked)
+    else:
+        with _curator(catalog) as curator:
+            seen = curator.preview(sql, **asked, analyst=analyst, member_of=tuple(member_of or ()))
     if json:
         print_json(seen.to_dict())
         return
@@ -168,38 +226,97 @@ def preview(  # noqa: PLR0913  # as for a query
 
 
 def submit(  # noqa: PLR0913  # as for a query
-    sql: Sql,
+    sql: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SQL", help="The question, as it will be given to query.", show_default=False
+        ),
+    ] = None,
     epsilon: Epsilon = None,
     rho: Rho = None,
     within: Within = None,
     confidence: Confidence = 0.95,
     of: Of = None,
     delta: Delta = None,
+    quantile_intervals: QuantileIntervals = True,  # noqa: FBT002
     account: Account = None,
     analyst: Analyst = "",
     purpose: Annotated[str, typer.Option("--purpose", help="Why, for who decides.")] = "",
     rows: Rows = None,
     groups: Groups = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", help="A TOML file of questions, submitted together under one id."),
+    ] = None,
+    whole_error: WholeError = None,
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Ask for approval of a question, as it will be given to query; it costs nothing."""
+    """Ask for approval of a question, or of a plan of several; it costs nothing.
+
+    A plan file has a table [[questions]] for each: sql, epsilon (or rho, or within), purpose.
+    """
+    if plan is not None:
+        _refuse_beside_plan(sql, epsilon, rho, within, delta, rows, groups)
+        asked_for, questions = read_question_plan(plan)
+        with _curator(catalog) as curator:
+            payer, made = curator.submit_plan(
+                questions, account=account, analyst=analyst, purpose=purpose or asked_for
+            )
+        _submitted(payer, made, questions=len(questions), json=json)
+        return
+    if sql is None:
+        raise InvalidParameter("SQL", None, "given, or a file of several questions with --plan")
     with _curator(catalog) as curator:
         payer, made = curator.submit(
             sql,
             **_budget(epsilon, rho, within, confidence, of),
             delta=delta,
+            quantile_intervals=quantile_intervals,
             account=account,
             analyst=analyst,
             purpose=purpose,
             rows=rows,
             groups=groups,
+            whole_error=whole_error,
         )
+    _submitted(payer, made, questions=0, json=json)
+
+
+def _refuse_beside_plan(*given: object) -> None:
+    if any(each is not None for each in given):
+        valid = "given without SQL and without its options: the file says them for each question"
+        raise InvalidParameter("--plan", "a file and a question", valid)
+
+
+def _submitted(payer: str, made: str, *, questions: int, json: bool) -> None:
     if json:
-        print_json({"account": payer, "approval": made, "status": "submitted"})
+        several = {"questions": questions} if questions else {}
+        print_json({"account": payer, "approval": made, "status": "submitted", **several})
         return
-    say(f"submitted to account {payer} as {made}: somebody else can approve it", plain=True)
-    say(f"then ask the same with  quaestor query ... --approval {made}", plain=True)
+    what = f"a plan of {questions} questions, " if questions > 1 else ""
+    say(f"{what}submitted to account {payer} as {made}: somebody else can approve it", plain=True)
+    then = "each question, as it is in the file," if questions > 1 else "the same"
+    say(f"then ask {then} with  quaestor query ... --approval {made}", plain=True)
+
+
+@contextmanager
+def _remote(
+    server: str, token: str, catalog: Path | None, analyst: str, member_of: list[str] | None
+) -> Iterator[RemoteCurator]:
+    """The curator behind a service; who asks is known there by the token."""
+    import quaestor
+    from quaestor.cli.drawing.progress import waiting
+
+    if not token:
+        valid = "given, in the environment variable QUAESTOR_TOKEN: an owner makes one for you"
+        raise InvalidParameter("--token", None, valid)
+    for name, given in (("catalog", catalog), ("analyst", analyst), ("member-of", member_of)):
+        if given:
+            valid = "left out with --server: the service knows it"
+            raise InvalidParameter(f"--{name}", str(given), valid)
+    with waiting() as progress:
+        yield quaestor.connect(server, token=token, progress=progress)
 
 
 @contextmanager
@@ -234,50 +351,69 @@ def _budget(
     return {"accuracy": Accuracy(within=within, confidence=confidence, of=of)}
 
 
-def _check_out(out: Path | None, form: AnswerForm) -> None:
-    """See that the answer will have a place before it is paid for."""
+def _form(out: Path | None, named: AnswerForm | None, *, json: bool) -> Form:
+    """The form that is wanted; that it has a place is seen before it is paid for."""
+    from quaestor.curator.answers.forms import FORMS, form_for
+
     if out is None:
-        if form is AnswerForm.arrow:
-            raise InvalidParameter("--out", None, "a file, for Arrow is not for terminals")
-        return
-    if out.is_dir() or not out.parent.is_dir():
-        raise InvalidParameter("--out", str(out), "a file in a folder that there is")
+        form = FORMS[AnswerForm.json if json else (named or AnswerForm.table)]
+        if not form.text:
+            raise InvalidParameter("--out", None, f"a file, for {form.name} is not for terminals")
+        return form
+    _check_folder("--out", out)
+    return form_for(out, name=named)
 
 
-def _show(
-    answer: Answer, curator: Curator, *, form: AnswerForm, out: Path | None, analyst: str
+def _check_folder(option: str, out: Path | None) -> None:
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+        raise InvalidParameter(option, str(out), "a file in an existing folder")
+
+
+def _check_plot(plot: Path | None) -> None:
+    """See that a picture can be drawn before the answer is paid for."""
+    check_picture("--plot", plot)
+    _check_folder("--plot", plot)
+    if plot is not None and find_spec("matplotlib") is None:
+        raise MissingExtra("matplotlib", extra="plot", purpose="drawing")
+
+
+def _show(  # noqa: PLR0913  # the answer, how and where it is wanted
+    answer: Answer,
+    curator: Curator | None,
+    *,
+    form: Form,
+    out: Path | None,
+    plot: Path | None,
+    analyst: str,
+    json: bool,
 ) -> None:
+    """On the terminal, or into files of which one line tells."""
     from quaestor.cli.drawing.answers import print_answer
 
-    account = curator.account(str(answer.account))
-    standing = account.standing_on(answer.dataset, analyst=analyst)
-    if form is AnswerForm.table and out is None:
+    if plot is not None:
+        from quaestor.curator.answers.pictures import draw
+
+        draw(answer, out=plot)
+    if out is not None:
+        with writing_to(out, otherwise="; ask again, it costs nothing"):
+            answer.save(out, form=form.name)
+    files = {"out": out, "plot": plot}
+    wrote = {name: str(file) for name, file in files.items() if file is not None}
+    if out is not None and json:
+        print_json({**wrote, "account": answer.account, "receipt": answer.receipt})
+    elif form.name == "json" and out is None:
+        read = json_module.loads(answer.to_json())
+        print_json({**read, "repeated": answer.repeated, **wrote})
+    elif form.name == "table" and out is None:
+        standing = (
+            None
+            if curator is None
+            else curator.account(str(answer.account)).standing_on(answer.dataset, analyst=analyst)
+        )
         print_answer(answer, standing)
-    elif form is AnswerForm.json and out is None:
-        print_json({**json_module.loads(answer.to_json()), "repeated": answer.repeated})
-    elif form is AnswerForm.csv and out is None:
-        typer.echo(answer.to_csv(), nl=False)
-    elif out is not None:
-        _write(answer, form, out)
-        if form is AnswerForm.json:
-            print_json({"out": str(out), "account": answer.account, "receipt": answer.receipt})
-        else:
-            receipt = "" if answer.receipt is None else f", receipt {answer.receipt}"
-            say(f"Wrote {out}{receipt} of account {answer.account}", plain=True)
-
-
-def _write(answer: Answer, form: AnswerForm, out: Path) -> None:
-    with writing_to(out, otherwise="; ask again, it costs nothing"):
-        if form is AnswerForm.arrow:
-            from pyarrow import feather
-
-            feather.write_feather(answer.to_arrow(), str(out), compression="uncompressed")
-        elif form is AnswerForm.json:
-            out.write_text(answer.to_json() + "\n", encoding="utf-8")
-        elif form is AnswerForm.csv:
-            out.write_text(answer.to_csv(), encoding="utf-8")
-        else:
-            from rich.console import Console
-
-            with out.open("w", encoding="utf-8") as stream:
-                Console(file=stream, highlight=False, width=200).print(answer)
+    elif out is None:
+        typer.echo(form.written(answer), nl=False)
+    if wrote and not json:
+        receipt = "" if answer.receipt is None else f", receipt {answer.receipt}"
+        files_told = " and ".join(wrote.values())
+        typer.echo(f"Wrote {files_told}{receipt} of account {answer.account}", err=out is None)

@@ -21,8 +21,8 @@ __all__ = ["BAR_CELLS", "print_answer", "print_preview", "print_standing_on"]
 BAR_CELLS = 30
 
 
-def print_answer(answer: Answer, standing: HolderStanding) -> None:
-    """The table, the notes, the cost with its receipt, and how the account stands."""
+def print_answer(answer: Answer, standing: HolderStanding | None) -> None:
+    """The table, the notes, the cost with its receipt, and how the account stands if known."""
     from quaestor.curator.answers.frames import to_rich
 
     table = to_rich(answer)
@@ -37,7 +37,8 @@ def print_answer(answer: Answer, standing: HolderStanding) -> None:
         say(f"data version {answer.data_version}", plain=True)
     if answer.repeated:
         say("Asked before: this is the same answer, and it cost nothing now.")
-    print_standing_on(standing)
+    if standing is not None:
+        print_standing_on(standing)
 
 
 def print_standing_on(standing: HolderStanding) -> None:

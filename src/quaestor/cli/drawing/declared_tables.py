@@ -19,13 +19,18 @@ _MOST_KEYS_SHOWN = 6
 def print_declared(table: Table) -> None:
     """All that is declared of a table, for people, and what is still missing."""
     from quaestor.curator.catalog.declaration import missing_facts
+    from quaestor.curator.catalog.text_format import format_values
 
     say(f"table {table.name}, {_place(table.source)}", plain=True)
+    written = format_values(table.source.format)
+    if written:
+        say(f"written with {', '.join(f'{k} {_shown(v)}' for k, v in written.items())}", plain=True)
     if table.unit is None:
         say("public: its rows are about nobody")
     else:
         limits = _limits(table)
         say(f"unit {table.unit}, {limits}, paid by dataset {table.dataset}", plain=True)
+        say(f"rows without a value in {table.unit} never count", plain=True)
     missing = dict(missing_facts(table))
     rows = [
         [c.name, c.kind, "the unit" if c.name == table.unit else _facts(c), missing.get(c.name, "")]
@@ -33,6 +38,10 @@ def print_declared(table: Table) -> None:
     ]
     heads = ["column", "kind", "declared", "still missing"]
     print_words(heads, rows)
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
 
 
 def print_tables(tables: Sequence[Table]) -> None:

@@ -13,9 +13,21 @@ from quaestor.curator.aggregates.aggregate_kind import AggregateKind
 from quaestor.curator.aggregates.count import CountKind
 from quaestor.curator.aggregates.count_distinct import DistinctKind, UnitsKind
 from quaestor.curator.aggregates.mean import MeanKind
+from quaestor.curator.aggregates.paired_numbers import (
+    CorrelationKind,
+    CovarianceKind,
+    InterceptKind,
+    PopulationCovarianceKind,
+    SlopeKind,
+)
 from quaestor.curator.aggregates.quantile import QuantileKind
 from quaestor.curator.aggregates.sum import SumKind
-from quaestor.curator.aggregates.variance import StddevKind, VarianceKind
+from quaestor.curator.aggregates.variance import (
+    PopulationStddevKind,
+    PopulationVarianceKind,
+    StddevKind,
+    VarianceKind,
+)
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -36,7 +48,14 @@ AGGREGATES: dict[str, AggregateKind] = {
         MeanKind(),
         VarianceKind(),
         StddevKind(),
+        PopulationVarianceKind(),
+        PopulationStddevKind(),
         QuantileKind(),
+        CorrelationKind(),
+        CovarianceKind(),
+        PopulationCovarianceKind(),
+        SlopeKind(),
+        InterceptKind(),
     )
 }
 """All aggregates, by the names that stored questions have for them."""

@@ -11,14 +11,26 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from quaestor.curator.analysis.facts import ValueFacts, article, default_step
+from quaestor.curator.analysis.facts import (
+    ValueFacts,
+    article,
+    default_step,
+    number_facts,
+)
 from quaestor.curator.analysis.intervals import bounds_remedy
 from quaestor.curator.kernel.measures import RowCount, Total
-from quaestor.curator.language.expressions import Arithmetic, Column, Constant, Expression, spell
+from quaestor.curator.language.expressions import (
+    Arithmetic,
+    Cast,
+    Column,
+    Constant,
+    Expression,
+    spell,
+)
 from quaestor.curator.language.query import Aggregate
 from quaestor.errors import InvalidParameter, RefusedQuery
 
@@ -27,9 +39,11 @@ if TYPE_CHECKING:
 
     from quaestor.curator.aggregates.recipe import Recipe
     from quaestor.curator.analysis.static_analysis import Analysis
+    from quaestor.curator.kernel.cut_measures import Counted
     from quaestor.curator.language.terms import Term
 
 __all__ = [
+    "MOST_FINE_STEPS",
     "MOST_STEPS",
     "AggregateKind",
     "OfNumbers",
@@ -38,6 +52,7 @@ __all__ = [
     "SqlReader",
     "Stepped",
     "centred_steps",
+    "finer",
     "of_one_operand",
     "rows_of",
     "squared_steps",
@@ -46,6 +61,7 @@ __all__ = [
 ]
 
 MOST_STEPS = 2**24  # from 0 to a value: so no sum of 2^38 rows leaves 63 bits
+MOST_FINE_STEPS = 2**34  # of one unit in a total: so those of 2^27 units stay within 61 bits
 _CLOSE = Fraction(1, 10**6)  # a bound that is a decimal fraction is a multiple but for rounding
 
 
@@ -53,7 +69,8 @@ _CLOSE = Fraction(1, 10**6)  # a bound that is a decimal fraction is a multiple 
 class SqlCall:
     """An aggregate as SQL has it, taken apart: operand and condition are nodes of the parser.
 
-    Without an operand it is of the rows themselves. The condition is one that is part of the
+    Without an operand it is of the rows themselves. ``second`` is the other number of two, as in
+    ``CORR``. The condition is one that is part of the
     call, as in ``COUNT_IF``.
     """
 
@@ -61,6 +78,7 @@ class SqlCall:
     operand: Any = None
     probability: float = 0.5
     condition: Any = None
+    second: Any = None
 
 
 class SqlReader(Protocol):
@@ -130,13 +148,26 @@ class AggregateKind(ABC):
     """The builder's functions for it, under their own names."""
     centres: ClassVar[bool] = False
     """Whether it measures rows, and the total of its operand less the middle of its bounds."""
+    buys_interval: ClassVar[bool] = False
+    """Whether its interval costs something beside the figure, and may be left out."""
+    once: ClassVar[bool] = False
+    """Whether a unit counts once in a group, however many rows it has there."""
     ranks: ClassVar[bool] = False
     """Whether the groups where it is largest may be chosen by the exponential mechanism."""
 
     def plan(
-        self, operand: Expression | None, analysis: Analysis, *, probability: float = 0.5
+        self,
+        operand: Expression | None,
+        analysis: Analysis,
+        *,
+        probability: float = 0.5,
+        second: Expression | None = None,
     ) -> Aggregate:
-        """The aggregate of an operand, with its public bounds; refused where they are not known."""
+        """The aggregate of an operand, with its public bounds; refused where they are not known.
+
+        ``second`` is the other operand of aggregates of two.
+        """
+        del second
         if operand is None:
             return Aggregate(function=self.name)
         return self.planned(operand, analysis.facts(operand), probability=probability)
@@ -162,6 +193,21 @@ class AggregateKind(ABC):
         ``centred`` says that an aggregate of the same operand that ``centres`` is beside it.
         """
 
+    def first_recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
+        """Its recipe in the first edition of pricing, where that was another one.
+
+        It is also the one without the interval, if it ``buys_interval``.
+        """
+        return self.recipe(aggregate, rows, centred=centred)
+
+    def cuts(self, aggregate: Aggregate, rows: int) -> tuple[tuple[Counted, float], ...] | None:
+        """The measures that limits cut, and what is taken off each value first.
+
+        None: the whole error is not known.
+        """
+        del aggregate, rows
+        return None
+
     def spell(self, aggregate: Aggregate, operand: str) -> str:
         """The aggregate in SQL, for previews."""
         del aggregate
@@ -177,12 +223,15 @@ class OfNumbers(AggregateKind):
     def planned(self, operand: Expression, facts: ValueFacts, *, probability: float) -> Aggregate:
         """With bounds that are whole numbers of steps."""
         word = self.word
+        if facts.kind == "boolean":  # the share of those that are true
+            operand = Cast(operand, "integer")
+            facts = number_facts("integer", 0.0, 1.0, grain=0, nullable=facts.nullable)
         if not facts.number:
             remedy = f"write {word}(CAST({spell(operand)} AS INTEGER))"
             raise RefusedQuery(
                 f"{word} needs a number, and {spell(operand)} is {article(facts.kind)}",
                 remedy=remedy
-                if facts.kind != "date"
+                if facts.kind not in {"date", "timestamp"}
                 else f"write {word}(CLAMP(YEAR(...), 1900, 2100))",
             )
         if not facts.bounded:
@@ -207,12 +256,26 @@ class OfNumbers(AggregateKind):
 
     def recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
         """That of the operand in whole steps."""
+        return self.of_steps(aggregate, self.steps(aggregate), rows, centred=centred)
+
+    def first_recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
+        """That of the operand in whole steps."""
+        return self.first_of_steps(aggregate, self.steps(aggregate), rows, centred=centred)
+
+    def first_of_steps(
+        self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool
+    ) -> Recipe:
+        """The recipe for an operand in whole steps in the first edition of pricing."""
+        return self.of_steps(aggregate, whole, rows, centred=centred)
+
+    @staticmethod
+    def steps(aggregate: Aggregate) -> Stepped:
+        """The operand in whole steps."""
         if aggregate.operand is None:
             raise InvalidParameter(aggregate.function, None, "given an operand")
-        whole = stepped(
+        return stepped(
             aggregate.operand, low=aggregate.low, high=aggregate.high, step=aggregate.step
         )
-        return self.of_steps(aggregate, whole, rows, centred=centred)
 
     @abstractmethod
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
@@ -272,6 +335,27 @@ def stepped(operand: Expression, *, low: float, high: float, step: float) -> Ste
             "step", step, f"coarser: the bounds may be {MOST_STEPS} steps from 0 at most"
         )
     return Stepped(operand=operand, low=lowest, high=highest, step=step)
+
+
+def finer(whole: Stepped, rows: int) -> Stepped:
+    """The same in steps so small that nothing worth adding up is rounded to none.
+
+    Only where steps were chosen as a part of the bounds: declared ones stay, and so do steps of
+    one, which whole numbers are counted in. Larger ones become one, if that is not too many.
+
+    >>> from quaestor.curator.language.expressions import Column
+    >>> cube = finer(stepped(Column("cube"), low=0.0, high=1024.0 * 2**20, step=1024.0), 4)
+    >>> cube.step, cube.high
+    (1.0, 1073741824)
+    """
+    bounds = whole.low * whole.step, whole.high * whole.step
+    if whole.step == 1.0 or whole.step != default_step(*bounds):
+        return whole
+    times = 1
+    least = 1.0 if whole.step > 1 else 0.0
+    while rows * whole.reach * times * 2 <= MOST_FINE_STEPS and whole.step / (2 * times) >= least:
+        times *= 2
+    return replace(whole, low=whole.low * times, high=whole.high * times, step=whole.step / times)
 
 
 def centred_steps(whole: Stepped) -> Stepped:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from quaestor.curator.aggregates.recipe import Recipe
     from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.analysis.static_analysis import Analysis
+    from quaestor.curator.kernel.cut_measures import Counted
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.language.terms import Termlike
 
@@ -63,6 +64,10 @@ class CountKind(AggregateKind):
         """Counts are."""
         del aggregate, analysis
         return True
+
+    def cuts(self, aggregate: Aggregate, rows: int) -> tuple[tuple[Counted, float], ...]:
+        """The rows themselves."""
+        return ((RowCount(rows=rows, operand=aggregate.operand), 0.0),)
 
     def recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
         """The rows themselves."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.aggregates.aggregate_kind import AggregateKind, SqlCall
 from quaestor.curator.aggregates.recipe import Linear
-from quaestor.curator.kernel.measures import Distinct, Units
-from quaestor.curator.language.expressions import spell
+from quaestor.curator.kernel.measures import Distinct, RowCount, Units
+from quaestor.curator.language.expressions import Case, Constant, spell
 from quaestor.curator.language.query import Aggregate
 from quaestor.curator.language.terms import measured
 from quaestor.errors import InvalidParameter, RefusedQuery
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from quaestor.curator.aggregates.recipe import Recipe
     from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.analysis.static_analysis import Analysis
+    from quaestor.curator.kernel.cut_measures import Counted
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.language.terms import Term, Termlike
 
@@ -53,10 +54,39 @@ class _Different(AggregateKind):
             )
         return Aggregate(function=DistinctKind.name, operand=operand)
 
+    def plan(
+        self,
+        operand: Expression | None,
+        analysis: Analysis,
+        *,
+        probability: float = 0.5,
+        second: Expression | None = None,
+    ) -> Aggregate:
+        """``CASE WHEN condition THEN unit END`` has one value a unit, in some of its rows."""
+        made = super().plan(operand, analysis, probability=probability, second=second)
+        if made.function == DistinctKind.name and _some_units(operand, analysis):
+            return Aggregate(function=UnitsKind.name, operand=operand)
+        return made
+
     def whole(self, aggregate: Aggregate, analysis: Analysis) -> bool:
         """Counts are."""
         del aggregate, analysis
         return True
+
+
+def _some_units(operand: Expression | None, analysis: Analysis) -> bool:
+    """Whether it is the unit wherever it is not NULL."""
+    if not isinstance(operand, Case):
+        return False
+    values = [*(then for _, then in operand.branches), operand.otherwise]
+    there = [v for v in values if not (isinstance(v, Constant) and v.value is None)]
+    return bool(there) and all(analysis.facts(value).unit for value in there)
+
+
+def _units(aggregate: Aggregate) -> Units | RowCount:
+    if aggregate.operand is None:
+        return Units()
+    return RowCount(rows=1, operand=aggregate.operand)
 
 
 class UnitsKind(_Different):
@@ -64,16 +94,27 @@ class UnitsKind(_Different):
 
     name = "units"
     ranks = True
+    once = True
+
+    def cuts(self, aggregate: Aggregate, rows: int) -> tuple[tuple[Counted, float], ...]:
+        """The units themselves; with an operand, those with a row where it has a value."""
+        del rows
+        return ((_units(aggregate), 0.0),)
 
     def recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
-        """The units themselves."""
+        """The units themselves; with an operand, those with a row where it has a value."""
         del rows, centred
-        return Linear(aggregate=aggregate, terms=((Units(), 1.0),), largest=1.0, least=0.0)
+        terms = ((_units(aggregate), 1.0),)
+        return Linear(aggregate=aggregate, terms=terms, largest=1.0, least=0.0)
 
     def spell(self, aggregate: Aggregate, operand: str) -> str:
         """The unit goes without its name."""
-        del aggregate, operand
-        return "COUNT(DISTINCT unit)"
+        if aggregate.operand is None:
+            return "COUNT(DISTINCT unit)"
+        if isinstance(aggregate.operand, Case) and len(aggregate.operand.branches) == 1:
+            ((condition, _),) = aggregate.operand.branches
+            return f"COUNT(DISTINCT unit) FILTER (WHERE {spell(condition)})"
+        return f"COUNT(DISTINCT unit) FILTER (WHERE {operand} IS NOT NULL)"
 
 
 class DistinctKind(_Different):

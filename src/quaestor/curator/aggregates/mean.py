@@ -16,16 +16,19 @@ from quaestor.curator.aggregates.aggregate_kind import (
     total_of,
 )
 from quaestor.curator.aggregates.recipe import Estimates, Expected, Recipe, approximate_reach
+from quaestor.curator.kernel.measures import RowCount, Units
 from quaestor.curator.language.terms import measured
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from quaestor.curator.aggregates.aggregate_kind import Stepped
     from quaestor.curator.aggregates.recipe import Noised, Scatter
-    from quaestor.curator.kernel.measures import Measure, RowCount, Total
+    from quaestor.curator.aggregates.whole_error import Ends, Missing
+    from quaestor.curator.kernel.cut_measures import Counted
+    from quaestor.curator.kernel.measures import Measure, Total
     from quaestor.curator.language.query import Aggregate
     from quaestor.curator.language.terms import Term, Termlike
 
@@ -44,6 +47,13 @@ class MeanKind(OfNumbers):
     spellings = (Spelling("Avg", of_one_operand("mean")),)
     functions = (mean,)
     centres = True
+
+    def cuts(self, aggregate: Aggregate, rows: int) -> tuple[tuple[Counted, float], ...]:
+        """The total of the operand less the middle of its bounds, and its rows."""
+        whole = self.steps(aggregate)
+        middle = centred_steps(whole)
+        counted = rows_of(whole.operand, rows)
+        return ((total_of(middle, rows), middle.centre), (counted, 0.0))
 
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
         """The total of the operand less the middle of its bounds, and its rows."""
@@ -105,6 +115,40 @@ class Mean(Recipe):
             lower=self.centre + lower,
             upper=self.centre + upper,
             approximate=True,
+        )
+
+    def whole_interval(
+        self, noised: Mapping[Measure, Noised], missing: Sequence[Missing], *, confidence: float
+    ) -> Ends:
+        """The quotients of all totals and rows that are possible under outer limits.
+
+        A quarter of the risk is left to the noise of both, the rest to what is missing of them.
+        """
+        if not any(each.error for each in missing):
+            found = self.estimates(noised, confidence=confidence)
+            assert found.lower is not None  # noqa: S101  # a mean has both
+            assert found.upper is not None  # noqa: S101
+            return found.lower, found.upper
+        risk = 1 - confidence
+        above, rows = noised[self.total], noised[self.rows]
+        reaches = [x.scatter.reach(1 - risk / 8) for x in (above, rows)]
+        (low, high), (fewer, more) = (each.within(3 * risk / 8) for each in missing)
+        total, count = above.values * self.total.step, rows.values
+        low, high = (
+            total - reaches[0] * self.total.step + low,
+            total + reaches[0] * self.total.step + high,
+        )
+        fewer, more = count - reaches[1] + fewer, count + reaches[1] + more
+        outer = missing[0].cut.outer
+        assert not isinstance(outer, Units | RowCount)  # noqa: S101  # the first is of the total
+        least, most = outer.low * outer.step, outer.high * outer.step
+        few, many = np.maximum(fewer, 1.0), np.maximum(more, 1.0)
+        lower = np.where(low < 0, low / few, low / many)
+        upper = np.where(high > 0, high / few, high / many)
+        none = fewer < 1
+        return (
+            self.centre + np.where(none, least, np.clip(lower, least, most)),
+            self.centre + np.where(none, most, np.clip(upper, least, most)),
         )
 
     def expected(

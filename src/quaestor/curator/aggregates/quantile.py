@@ -1,4 +1,4 @@
-"""QUANTILE and MEDIAN: chosen by their ranks, so that their error is one of ranks."""
+"""QUANTILE and MEDIAN: chosen by their ranks, with an interval in values about the choice."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ import numpy as np
 
 from quaestor.curator.aggregates.aggregate_kind import OfNumbers, Spelling, SqlCall
 from quaestor.curator.aggregates.recipe import Estimates, Expected, Recipe
-from quaestor.curator.kernel.measures import Chosen, ValueCounts
+from quaestor.curator.aggregates.whole_error import allotted
+from quaestor.curator.kernel.measures import Chosen, Reach, RowCount, ValueCounts
 from quaestor.curator.language.expressions import Constant
 from quaestor.curator.language.terms import measured
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from quaestor.curator.aggregates.aggregate_kind import SqlReader, Stepped
     from quaestor.curator.aggregates.recipe import Noised, Scatter
+    from quaestor.curator.aggregates.whole_error import Missing
     from quaestor.curator.analysis.static_analysis import Analysis
+    from quaestor.curator.kernel.cut_measures import Counted
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.query import Aggregate
     from quaestor.curator.language.terms import Term, Termlike
@@ -110,61 +113,124 @@ class QuantileKind(OfNumbers):
         Spelling("approx_percentile", _read_named, label="anonymous", arguments=2),
     )
     functions = (quantile, median)
+    buys_interval = True
 
     def whole(self, aggregate: Aggregate, analysis: Analysis) -> bool:
         """Of whole numbers, in steps of one."""
         operand = aggregate.operand
         return operand is not None and analysis.kind(operand) == "integer" and aggregate.step == 1.0
 
+    def cuts(self, aggregate: Aggregate, rows: int) -> tuple[tuple[Counted, float], ...]:
+        """The rows that have a value: values beyond bounds stay on their side of a quantile."""
+        return ((RowCount(rows=rows, operand=aggregate.operand), 0.0),)
+
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
-        """One choice in the histogram of the operand."""
+        """One choice in the histogram of the operand, and how far its interval goes."""
         del centred
-        histogram = ValueCounts(
-            operand=whole.operand, low=whole.low, high=whole.high, step=whole.step, rows=rows
-        )
-        chosen = Chosen(histogram=histogram, probability=aggregate.probability)
-        return Rank(aggregate=aggregate, chosen=chosen)
+        chosen = _chosen(aggregate, whole, rows)
+        return Rank(aggregate=aggregate, chosen=chosen, about=Reach(chosen=chosen))
+
+    def first_of_steps(
+        self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool
+    ) -> Recipe:
+        """One choice in the histogram of the operand, without an interval."""
+        del centred
+        return Rank(aggregate=aggregate, chosen=_chosen(aggregate, whole, rows))
 
     def spell(self, aggregate: Aggregate, operand: str) -> str:
         """With its probability."""
         return f"{self.word}({operand}, {aggregate.probability:g})"
 
 
+def _chosen(aggregate: Aggregate, whole: Stepped, rows: int) -> Chosen:
+    histogram = ValueCounts(
+        operand=whole.operand, low=whole.low, high=whole.high, step=whole.step, rows=rows
+    )
+    return Chosen(histogram=histogram, probability=aggregate.probability)
+
+
+_THRICE = 1 / 27
+"""The weight with which the interval gets a third of what the quantile gets of an epsilon."""
+_SURELY_WHOLE = 2.0**19
+"""Reals between smaller bounds are never rounded to steps of one, unless that was declared."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank(Recipe):
-    """A value of the operand, about so many of whose rows are below.
+    """A value of the operand, about so many of whose rows are below, with an interval in values.
 
     How far its *rank* is off is known before anything is drawn. How far off the value itself is
-    depends on how the data lie about it, which is private: no error is stated.
+    depends on how the data lie about it, which is private: the interval is measured for itself,
+    and holds with at least its confidence, whatever the data are. Half a step is added to either
+    side where values were rounded to steps.
     """
 
     chosen: Chosen
+    about: Reach | None = None
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The quantile as it is drawn."""
-        return (self.chosen,)
+        """The quantile as it is drawn, and how far its interval goes."""
+        return (self.chosen,) if self.about is None else (self.chosen, self.about)
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """One: the ranks that one unit can move it by are its unit."""
-        return (1.0,)
+        """One: the ranks that one unit can move it by are its unit. The interval takes a little."""
+        return (1.0,) if self.about is None else (1.0, _THRICE)
 
     def estimates(self, noised: Mapping[Measure, Noised], *, confidence: float) -> Estimates:
         """The value that was chosen for every group."""
         del confidence
+        held = self.chosen.histogram
         steps = noised[self.chosen].values.astype(np.float64)
-        values = steps * self.chosen.histogram.step
-        return Estimates(values=values, errors=None, lower=None, upper=None, approximate=True)
+        values = steps * held.step
+        if self.about is None:
+            return Estimates(values=values, errors=None, lower=None, upper=None, approximate=True)
+        reach = noised[self.about].values + self._rounding
+        return Estimates(
+            values=values,
+            errors=None,
+            lower=np.clip(steps - reach, held.low, held.high) * held.step,
+            upper=np.clip(steps + reach, held.low, held.high) * held.step,
+            approximate=False,
+        )
+
+    @property
+    def _rounding(self) -> float:
+        """By how many steps a value may have been rounded."""
+        held = self.chosen.histogram
+        return 0.5 if held.step != 1.0 or max(-held.low, held.high) > _SURELY_WHOLE else 0.0
+
+    def whole_words(
+        self, noised: Mapping[Measure, Noised], missing: Sequence[Missing], *, confidence: float
+    ) -> str | None:
+        """How far its rank is off under outer limits, in the group where it is farthest.
+
+        Rows that were left out are below a value, or above it: of the rank that was asked for, at
+        most the larger of p and 1 - p times their number is missing.
+        """
+        (lack,) = missing
+        if not lack.cut.grows or not lack.groups:
+            return None
+        risks = allotted(1 - confidence, [noised[self.chosen].scatter.standard_error, lack.error])
+        ranks = noised[self.chosen].scatter.reach(1 - risks[0])
+        p = self.chosen.probability
+        more = float(lack.within(risks[1])[1].max()) * max(p, 1 - p) if lack.error else 0.0
+        return (
+            f"with what caps left out, its rank is off by at most {ranks + more:.6g} rows with "
+            f"probability {confidence:g}, unless the value is a bound"
+        )
 
     def expected(
         self, name: str, scatters: Mapping[Measure, Scatter], *, confidence: float
     ) -> Expected:
         """The error of the rank, in words."""
         ranks = scatters[self.chosen].reach(confidence)
-        return Expected(
-            name=name,
-            standard_error=None,
-            half_width=None,
-            words=f"its rank is off by at most {ranks:.6g} rows with probability {confidence:g}",
-        )
+        words = f"its rank is off by at most {ranks:.6g} rows with probability {confidence:g}"
+        if self.about is not None:
+            beyond = scatters[self.about].reach(confidence)
+            words = (
+                f"its interval, in values, aims {beyond:.4g} ranks to either side of it and holds "
+                f"with probability {confidence:g}"
+            )
+        return Expected(name=name, standard_error=None, half_width=None, words=words)

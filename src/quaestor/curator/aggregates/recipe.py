@@ -15,14 +15,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.aggregates.whole_error import allotted
+from quaestor.curator.kernel.draws import (
+    NoisyMeasure,
+    NoisyQuantile,
+    NoisyReach,
+    NoisyTop,
+    NoisyUnits,
+)
+from quaestor.curator.kernel.measures import Total
 from quaestor.mechanisms import DiscreteGaussian
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from quaestor.curator.aggregates.whole_error import Ends, Missing
     from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.query import Aggregate
@@ -54,6 +63,8 @@ class Scatter:
                 return 2 * draw.mechanism.sensitivity / draw.mechanism.epsilon
             case NoisyQuantile() as draw:  # for values that lie densely: that of a Laplace law
                 return float(2 * 2**0.5 * draw.one.sensitivity / draw.mechanism.epsilon)
+            case NoisyReach():  # it is an error itself
+                return 0.0
         raise TypeError(type(self.draw).__name__)
 
     def reach(self, confidence: float) -> float:
@@ -66,6 +77,8 @@ class Scatter:
                 return -draw.mechanism.interval(confidence=confidence, candidates=2).lower
             case NoisyUnits() | NoisyQuantile() as draw:
                 return draw.mechanism.interval(confidence=confidence).upper
+            case NoisyReach() as draw:
+                return draw.mechanism.ranks
         raise TypeError(type(self.draw).__name__)
 
     @property
@@ -165,6 +178,23 @@ class Recipe(ABC):
     def estimates(self, noised: Mapping[Measure, Noised], *, confidence: float) -> Estimates:
         """The aggregate of every group."""
 
+    def whole_interval(
+        self, noised: Mapping[Measure, Noised], missing: Sequence[Missing], *, confidence: float
+    ) -> Ends | None:
+        """An interval for the aggregate under outer limits; None where there is none.
+
+        ``missing`` is of the measures that the aggregate's kind says are cut, in their order.
+        """
+        del noised, missing, confidence
+        return None
+
+    def whole_words(
+        self, noised: Mapping[Measure, Noised], missing: Sequence[Missing], *, confidence: float
+    ) -> str | None:
+        """What else there is to say of the whole error, for an aggregate without an interval."""
+        del noised, missing, confidence
+        return None
+
     @abstractmethod
     def expected(
         self, name: str, scatters: Mapping[Measure, Scatter], *, confidence: float
@@ -252,6 +282,30 @@ class Linear(Recipe):
             lower=np.clip(floats - reach, self.least, self.most),
             upper=np.clip(floats + reach, self.least, self.most),
             approximate=not all(scatter.certain for scatter in scatters.values()),
+        )
+
+    def whole_interval(
+        self, noised: Mapping[Measure, Noised], missing: Sequence[Missing], *, confidence: float
+    ) -> Ends:
+        """The figures with their noise, and with what is missing of them.
+
+        Guarantee:
+            It holds with at least its confidence for every unit within the outer limits: the risk
+            is divided between the noise of the figures and what is missing.
+        """
+        scatters = {measure: noised[measure].scatter for measure in self.measures}
+        (lack,) = missing
+        risks = allotted(1 - confidence, [self._error(scatters), lack.error])
+        found = self.estimates(noised, confidence=1 - risks[0])
+        floats = found.values.astype(np.float64)
+        reach = self.reach(scatters, confidence=1 - risks[0])
+        low, high = lack.within(risks[1]) if lack.error else (0.0, 0.0)
+        least, most = self.least, self.most
+        if not lack.cut.grows:
+            least = -math.inf if isinstance(lack.cut.outer, Total) else least
+            most = math.inf
+        return np.clip(floats - reach + low, least, most), np.clip(
+            floats + reach + high, least, most
         )
 
     def expected(

@@ -8,6 +8,7 @@ from quaestor.curator.aggregates.aggregate_kind import (
     OfNumbers,
     Spelling,
     centred_steps,
+    finer,
     of_one_operand,
     rows_of,
     total_of,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from quaestor.curator.aggregates.aggregate_kind import Stepped
     from quaestor.curator.aggregates.recipe import Recipe
     from quaestor.curator.analysis.static_analysis import Analysis
+    from quaestor.curator.kernel.cut_measures import Counted
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.query import Aggregate
     from quaestor.curator.language.terms import Term, Termlike
@@ -43,7 +45,18 @@ class SumKind(OfNumbers):
         operand = aggregate.operand
         return operand is not None and analysis.kind(operand) == "integer" and aggregate.step == 1.0
 
+    def cuts(self, aggregate: Aggregate, rows: int) -> tuple[tuple[Counted, float], ...]:
+        """The plain total."""
+        return ((total_of(self.steps(aggregate), rows), 0.0),)
+
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
+        """The total, in steps that round nothing away."""
+        small = whole if centred else finer(whole, rows)
+        return self.first_of_steps(aggregate, small, rows, centred=centred)
+
+    def first_of_steps(
+        self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool
+    ) -> Recipe:
         """The total; beside a mean of the same operand what the mean takes, at no further cost."""
         inf = float("inf")
         return Linear(

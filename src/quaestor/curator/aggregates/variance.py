@@ -1,4 +1,4 @@
-"""VARIANCE and STDDEV: of the sample, from totals of centred values and of their squares."""
+"""VARIANCE and STDDEV, of a sample or of all: from totals of centred values and their squares."""
 
 from __future__ import annotations
 
@@ -29,7 +29,17 @@ if TYPE_CHECKING:
     from quaestor.curator.language.query import Aggregate
     from quaestor.curator.language.terms import Term, Termlike
 
-__all__ = ["Deviation", "StddevKind", "VarianceKind", "stddev", "variance"]
+__all__ = [
+    "Deviation",
+    "PopulationStddevKind",
+    "PopulationVarianceKind",
+    "StddevKind",
+    "VarianceKind",
+    "stddev",
+    "stddev_of_all",
+    "variance",
+    "variance_of_all",
+]
 
 
 def variance(of: Termlike) -> Term:
@@ -42,11 +52,22 @@ def stddev(of: Termlike) -> Term:
     return measured("stddev", of)
 
 
+def variance_of_all(of: Termlike) -> Term:
+    """The variance of a population, divided by n: ``variance_of_all("cost")``."""
+    return measured("variance_of_all", of)
+
+
+def stddev_of_all(of: Termlike) -> Term:
+    """The standard deviation of a population: ``stddev_of_all("cost")``."""
+    return measured("stddev_of_all", of)
+
+
 class _OfSquares(OfNumbers):
     """The sample variance of a number, or its root."""
 
     centres = True
     root: ClassVar[bool] = False
+    population: ClassVar[bool] = False
 
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
         """What a mean takes, and the total of the centred square."""
@@ -61,6 +82,7 @@ class _OfSquares(OfNumbers):
             square_centre=square.centre,
             half=middle.reach * middle.step,
             root=self.root,
+            population=self.population,
         )
 
 
@@ -84,6 +106,25 @@ class StddevKind(_OfSquares):
     root = True
 
 
+class PopulationVarianceKind(_OfSquares):
+    """The variance of all that there is: divided by n, not by n - 1."""
+
+    name, word = "variance_of_all", "VAR_POP"
+    spellings = (Spelling("VariancePop", of_one_operand("variance_of_all"), label="var_pop"),)
+    functions = (variance_of_all,)
+    population = True
+
+
+class PopulationStddevKind(_OfSquares):
+    """Its root."""
+
+    name, word = "stddev_of_all", "STDDEV_POP"
+    spellings = (Spelling("StddevPop", of_one_operand("stddev_of_all"), label="stddev_pop"),)
+    functions = (stddev_of_all,)
+    root = True
+    population = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation(Recipe):
     r"""The sample variance, ``(mean square - square of the mean) n / (n - 1)``, or its root.
@@ -105,6 +146,8 @@ class Deviation(Recipe):
     square_centre: float
     half: float
     root: bool
+    population: bool = False
+    """Whether it is divided by n, and not by n - 1."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -127,7 +170,7 @@ class Deviation(Recipe):
             -self.square_centre,
             largest - self.square_centre,
         )
-        sample = number / (number - 1)
+        sample = np.ones_like(number) if self.population else number / (number - 1)
         variance = np.clip(above + self.square_centre - mean**2, 0.0, largest) * sample
         errors = sample * np.sqrt(
             (self.square.step * square.scatter.standard_error) ** 2

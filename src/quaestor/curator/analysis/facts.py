@@ -44,6 +44,7 @@ __all__ = [
     "alike",
     "article",
     "as_date",
+    "as_time",
     "common_kind",
     "constant_facts",
     "declared_facts",
@@ -171,6 +172,7 @@ _WORDS: dict[str, str] = {
     "text": "a text",
     "boolean": "true or false",
     "date": "a date",
+    "timestamp": "a time",
 }
 
 
@@ -185,8 +187,10 @@ def expect(expression: Expression, facts: ValueFacts, kinds: frozenset[Kind], wh
         return
     wanted = "a number" if kinds == NUMBERS else " or ".join(article(k) for k in sorted(kinds))
     remedy = f"write CAST({spell(expression)} AS INTEGER)" if kinds == NUMBERS else ""
-    if facts.kind == "date" and "integer" in kinds:
-        remedy = f"write YEAR({spell(expression)}), or compare it with DATE '2026-01-31'"
+    if facts.kind == "timestamp" and "date" in kinds:
+        remedy = f"write CAST({spell(expression)} AS DATE)"
+    if facts.kind in {"date", "timestamp"} and "integer" in kinds:
+        remedy = f"write YEAR({spell(expression)}), or DATE_DIFF('day', a, b) for days"
     if kinds == {"boolean"}:
         remedy = f"compare it with something, as in {spell(expression)} = 1"
     if kinds == {"text"}:
@@ -227,20 +231,41 @@ def as_date(constant: Constant) -> Constant:
     return Constant(day.isoformat(), "date")
 
 
+def as_time(constant: Constant) -> Constant:
+    """A text or a date that the analyst wrote, as a time; in UTC, if it has a zone."""
+    try:
+        time = dt.datetime.fromisoformat(str(constant.value))
+        time = time if time.tzinfo is None else time.astimezone(dt.UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        raise RefusedQuery(
+            f"{spell(constant)} is not a time", remedy="write TIMESTAMP '2026-01-31 08:30:00'"
+        ) from None
+    return Constant(time.isoformat(sep=" "), "timestamp")
+
+
 def alike(analysis: Analysis, *expressions: Expression) -> list[Expression]:
-    """The same, where NULL and texts of dates take the kind of what they stand with."""
+    """The same, where NULL and texts of dates take the kind of what they stand with.
+
+    A date that stands with a time is the midnight with which it begins.
+    """
     kinds = [
         analysis.kind(e) for e in expressions if not isinstance(e, Constant) or e.value is not None
     ]
     if not kinds:
         return list(expressions)
-    kind: Kind = "date" if "date" in kinds else "real" if "real" in kinds else kinds[0]
+    first: list[Kind] = ["timestamp", "date", "real"]
+    kind: Kind = next((each for each in first if each in kinds), kinds[0])
     made: list[Expression] = []
     for expression in expressions:
         if isinstance(expression, Constant) and expression.value is None:
             made.append(Constant(None, kind))
         elif kind == "date" and isinstance(expression, Constant) and expression.kind == "text":
             made.append(as_date(expression))
+        elif kind == "timestamp" and isinstance(expression, Constant):
+            wanted = expression.kind in {"text", "date"}
+            made.append(as_time(expression) if wanted else expression)
+        elif kind == "timestamp" and analysis.kind(expression) == "date":
+            made.append(Call("time_of", (expression,)))
         else:
             made.append(expression)
     return made

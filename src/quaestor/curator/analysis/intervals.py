@@ -198,6 +198,12 @@ INTERVALS: dict[str, Callable[[Sequence[ValueFacts]], Interval]] = {
     "dow": _known(0.0, 6.0),
     "month": _known(1.0, 12.0),
     "day": _known(1.0, 31.0),
+    "hour": _known(0.0, 23.0),
+    "minute": _known(0.0, 59.0),
+    "second": _known(0.0, 59.0),
+    "week": _known(1.0, 53.0),
+    "doy": _known(1.0, 366.0),
+    "days_between": _known(-math.inf, math.inf, 3_652_058.0),
 }
 """For each function that gives a number: where it lies."""
 
@@ -213,6 +219,7 @@ _CASTS: frozenset[tuple[Kind, Kind]] = frozenset(
         ("text", "integer"),
         ("text", "real"),
         ("text", "date"),
+        ("text", "timestamp"),
         ("text", "boolean"),
         ("boolean", "text"),
         ("integer", "text"),
@@ -236,6 +243,7 @@ def cast_facts(of: Cast, inner: ValueFacts) -> ValueFacts:
     if (inner.kind, of.kind) not in _CASTS:
         remedies = {
             "text": "round it to a whole number first, as in ROUND(x)",
+            "timestamp": "declare the column as a timestamp in the catalog",
             "date": "declare the column as a date in the catalog, or write DATE '2026-01-31'",
             "boolean": f"compare it: {spell(of.operand)} >= DATE '2026-01-31'",
         }

@@ -232,7 +232,7 @@ def _undefined(call: Call, of: ValueFacts) -> bool:
         case "ln" | "log10":
             return of.low <= 0
         case name:
-            return name == "nullif"
+            return name in {"nullif", "add_days", "add_months"}
 
 
 def _sized(expression: Expression, made: ValueFacts) -> ValueFacts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from quaestor.errors import InvalidParameter
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AnswerColumn"]
 
 _VERSION = 1
+_WHOLE = ("whole_lower", "whole_upper")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerColumn:
     """A column: keys have values only, figures have errors too.
+
+    ``lower`` and ``upper`` are the noise interval; ``whole_lower`` and ``whole_upper``, where they
+    were paid for, also cover what limits cut, for units within the outer limits.
 
     ``approximate`` says that errors and intervals are those of the linearised figure; else the
     interval holds with at least the answer's confidence. A figure without a known error, such as a
@@ -35,6 +40,8 @@ class AnswerColumn:
     lower: tuple[float | None, ...] | None = None
     upper: tuple[float | None, ...] | None = None
     approximate: bool = False
+    whole_lower: tuple[float | None, ...] | None = None
+    whole_upper: tuple[float | None, ...] | None = None
 
     @property
     def figure(self) -> bool:
@@ -50,7 +57,8 @@ class Answer:
     below 0); their intervals are cut to what is possible. Means, variances and quantiles are
     moved into their bounds. ``epsilon`` is what the answer cost at ``delta``, and ``remaining``
     what is left of each meter of the account; both are filled in by whoever charges. ``repeated``
-    says that it was given before and cost nothing now: the one thing that is not written down.
+    says that it was given before and cost nothing now. That, and ``entry``, the ledger's own number
+    of the charge, which may tell how often others have charged, are not written down.
     ``data_version`` is there from the first refresh of the data on.
     """
 
@@ -67,6 +75,7 @@ class Answer:
     remaining: tuple[tuple[str, float], ...] = ()
     data_version: str = ""
     repeated: bool = field(default=False, compare=False)
+    entry: int = field(default=0, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.columns[0].values) if self.columns else 0
@@ -90,7 +99,11 @@ class Answer:
             if each.compare and (each.name != "data_version" or self.data_version):
                 written[each.name] = getattr(self, each.name)
         written["columns"] = [
-            {each.name: getattr(column, each.name) for each in fields(column)}
+            {
+                each.name: getattr(column, each.name)
+                for each in fields(column)
+                if getattr(column, each.name) is not None or each.name not in _WHOLE
+            }
             for column in self.columns
         ]
         written["releases"] = [release.to_dict() for release in self.releases]
@@ -138,6 +151,47 @@ class Answer:
         from quaestor.curator.answers.frames import to_polars
 
         return to_polars(self)
+
+    def to_markdown(self) -> str:
+        """A Markdown table with notes, receipt and cost below it."""
+        from quaestor.curator.answers.documents import to_markdown
+
+        return to_markdown(self)
+
+    def to_html(self) -> str:
+        """An HTML table with notes, receipt and cost below it."""
+        from quaestor.curator.answers.documents import to_html
+
+        return to_html(self)
+
+    _repr_html_ = to_html
+
+    def to_latex(self) -> str:
+        """A LaTeX table for the package booktabs."""
+        from quaestor.curator.answers.documents import to_latex
+
+        return to_latex(self)
+
+    def save(self, path: str | Path, *, form: str | None = None) -> None:
+        """Write it to a file, in the form that the file's ending asks for.
+
+        ``.csv``, ``.json``, ``.parquet``, ``.arrow``, ``.xlsx``, ``.md``, ``.html``, ``.tex``, and
+        ``.txt`` for a drawn table. ``form`` names one where the ending is another.
+        """
+        from quaestor.curator.answers.forms import form_for
+
+        written = form_for(Path(path), name=form).written(self)
+        Path(path).write_bytes(written.encode() if isinstance(written, str) else written)
+
+    def plot(self, *, of: str | None = None, axes: Any = None) -> Any:
+        """Draw a figure by its keys, with noise intervals: bars, or lines along dates and numbers.
+
+        ``of`` names the figure, if it is not the first one. Returns matplotlib's axes: those that
+        are given, or new ones.
+        """
+        from quaestor.curator.answers.pictures import plot
+
+        return plot(self, of=of, axes=axes)
 
     def __rich__(self) -> Any:
         """A table for terminals: figures with their intervals."""

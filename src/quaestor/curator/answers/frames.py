@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import date
+from datetime import date, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.answers.shown import cells, facts, headings
 from quaestor.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from quaestor.curator.answers.answer import Answer, AnswerColumn
+    from quaestor.curator.answers.answer import Answer
     from quaestor.curator.language.expressions import Kind, Value
 
 __all__ = ["flat", "to_arrow", "to_csv", "to_pandas", "to_polars", "to_rich"]
 
 
 def flat(answer: Answer) -> list[tuple[str, Kind, tuple[Value, ...]]]:
-    """Columns with names of their own: figures are followed by ``_error``, ``_low``, ``_high``."""
+    """Columns with names of their own: figures are followed by ``_error``, ``_low``, ``_high``.
+
+    Where the whole error was paid for, ``_whole_low`` and ``_whole_high`` come after these.
+    """
     taken = {column.name for column in answer.columns}
     named: set[str] = set()
 
@@ -35,6 +39,8 @@ def flat(answer: Answer) -> list[tuple[str, Kind, tuple[Value, ...]]]:
             ("error", column.standard_errors),
             ("low", column.lower),
             ("high", column.upper),
+            ("whole_low", column.whole_lower),
+            ("whole_high", column.whole_upper),
         ):
             if values is not None:
                 found.append((fresh(f"{column.name}_{suffix}", given=False), "real", values))
@@ -63,6 +69,7 @@ def to_arrow(answer: Answer) -> Any:
         "text": pa.string(),
         "boolean": pa.bool_(),
         "date": pa.date32(),
+        "timestamp": pa.timestamp("us"),
     }
     columns = flat(answer)
     arrays = [pa.array(_native(values, kind), type=kinds[kind]) for _, kind, values in columns]
@@ -72,6 +79,8 @@ def to_arrow(answer: Answer) -> Any:
 def _native(values: tuple[Value, ...], kind: Kind) -> list[Any]:
     if kind == "date":
         return [None if value is None else date.fromisoformat(str(value)) for value in values]
+    if kind == "timestamp":
+        return [None if value is None else datetime.fromisoformat(str(value)) for value in values]
     if kind == "real":
         return [None if value is None else float(value) for value in values]
     return list(values)
@@ -94,48 +103,14 @@ def to_polars(answer: Answer) -> Any:
 
 
 def to_rich(answer: Answer) -> Any:
-    """A rich table: each figure with its interval and the interval's confidence.
-
-    A tilde marks what is approximate.
-    """
+    """A rich table: each figure with its interval and the interval's confidence."""
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(caption=_caption(answer), caption_justify="left")
-    for column in answer.columns:
-        number = column.kind in {"integer", "real"}
-        told = f" ({_mark(column)}{answer.confidence:.6g})" if column.lower is not None else ""
-        table.add_column(escape(f"{column.name}{told}"), justify="right" if number else "left")
-    for place in range(len(answer)):
-        table.add_row(*(escape(_cell(column, place)) for column in answer.columns))
+    said = [each for each in facts(answer) if each not in answer.notes]
+    table = Table(caption="; ".join(said) or None, caption_justify="left")
+    for heading in headings(answer):
+        table.add_column(escape(heading.text), justify="right" if heading.right else "left")
+    for row in cells(answer):
+        table.add_row(*map(escape, row))
     return table
-
-
-def _mark(column: AnswerColumn) -> str:
-    return "~" if column.approximate else ""
-
-
-def _cell(column: AnswerColumn, place: int) -> str:
-    value = _shown(column.values[place])
-    if column.lower is None or column.upper is None:
-        return value
-    lower, upper = column.lower[place], column.upper[place]
-    return f"{value} ({_shown(lower)} to {_shown(upper)})" if lower is not None else value
-
-
-def _shown(value: Value) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:,.6g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _caption(answer: Answer) -> str | None:
-    told = []
-    if answer.receipt is not None:
-        told.append(f"receipt {answer.receipt}")
-    if answer.epsilon is not None:
-        at = "" if answer.delta is None else f" at delta {answer.delta:g}"
-        told.append(f"cost epsilon {answer.epsilon:.6g}{at}")
-    return "; ".join(told) or None

@@ -5,7 +5,7 @@ Everything here is computed of what the kernel drew, and of the question: no exa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,10 @@ import numpy as np
 
 from quaestor.curator.aggregates.recipe import Noised, Scatter, approximate_reach
 from quaestor.curator.answers.answer import Answer, AnswerColumn
+from quaestor.curator.answers.released_groups import ReleasedGroups
+from quaestor.curator.answers.whole_error_notes import whole_notes
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
+from quaestor.curator.kernel.measures import Chosen, Reach
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import Aggregated, Keyed, nodes
 from quaestor.curator.questions.block_reach import blocks_in_words
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from quaestor.curator.aggregates.recipe import Estimates, Recipe
+    from quaestor.curator.aggregates.whole_error import Missing
     from quaestor.curator.kernel.figures import Released
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.expressions import Expression, Kind, Value
@@ -33,20 +37,6 @@ if TYPE_CHECKING:
     Group = tuple[Value, ...]
 
 __all__ = ["ReleasedGroups", "answer_of", "columns_of"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleasedGroups:
-    """The groups that are shown, and the released measures of each."""
-
-    groups: Sequence[tuple[Value, ...]]
-    noised: Mapping[Measure, Noised]
-    recipes: tuple[Recipe, ...]
-    confidence: float
-
-    def estimates(self) -> list[Estimates]:
-        """Every aggregate of every group."""
-        return [r.estimates(self.noised, confidence=self.confidence) for r in self.recipes]
 
 
 def columns_of(query: Query, released: ReleasedGroups) -> tuple[AnswerColumn, ...]:
@@ -59,6 +49,10 @@ def columns_of(query: Query, released: ReleasedGroups) -> tuple[AnswerColumn, ..
         if isinstance(output.expression, Aggregated):
             recipe = released.recipes[output.expression.place]
             column = _figure(output, recipe, estimates[output.expression.place])
+            whole = released.whole(output.expression.place)
+            if whole is not None:
+                ends = map(_tuple, whole)
+                column = replace(column, whole_lower=next(ends), whole_upper=next(ends))
         else:
             column = _computed(query, output, released, figures)
         columns.append(_taken(column, rows))
@@ -68,7 +62,12 @@ def columns_of(query: Query, released: ReleasedGroups) -> tuple[AnswerColumn, ..
 def _by_row(estimates: Sequence[Estimates], rows: int) -> list[list[Any]]:
     if not estimates:
         return [[] for _ in range(rows)]
-    return list(map(list, zip(*(each.values.tolist() for each in estimates), strict=True)))
+    return list(map(list, zip(*(_numbers(each.values) for each in estimates), strict=True)))
+
+
+def _numbers(values: NDArray[Any]) -> tuple[Any, ...]:
+    """What is not known (NaN) is NULL."""
+    return tuple(None if value != value else value for value in values.tolist())  # noqa: PLR0124
 
 
 def _rows(
@@ -102,7 +101,7 @@ def _figure(output: Output, recipe: Recipe, estimates: Estimates) -> AnswerColum
     return AnswerColumn(
         name=output.name,
         kind="integer" if recipe.whole else "real",
-        values=tuple(estimates.values.tolist()),
+        values=_numbers(estimates.values),
         standard_errors=unknown if estimates.errors is None else _tuple(estimates.errors),
         lower=None if estimates.lower is None else _tuple(estimates.lower),
         upper=None if estimates.upper is None else _tuple(estimates.upper),
@@ -175,8 +174,7 @@ def _errors(
     squares = np.zeros(len(values))
     for measure in used:
         noised = released.noised[measure]
-        error = noised.scatter.standard_error
-        step = max(round(error), 1)
+        error, step = _moved(measure, released)
         ends = []
         for sign in (1, -1):
             moved = replace(noised, values=noised.values + sign * step)
@@ -191,6 +189,22 @@ def _errors(
             np.sqrt(squares).tolist(), (numbers & np.isfinite(squares)).tolist(), strict=True
         )
     )
+
+
+def _moved(measure: Measure, released: ReleasedGroups) -> tuple[Any, Any]:
+    """The standard error of a measure, and by how much it is moved to see what that does.
+
+    A quantile is off by ranks: what is known of its value is its interval, if it has one.
+    """
+    scatter = released.noised[measure].scatter
+    if not isinstance(measure, Chosen):
+        return scatter.standard_error, max(round(scatter.standard_error), 1)
+    about = released.noised.get(Reach(chosen=measure))
+    if about is None:
+        return np.nan, 1
+    times = approximate_reach([scatter], confidence=released.confidence)
+    step = np.maximum(about.values, 1)
+    return step / times, step
 
 
 def _floats(values: tuple[Value, ...]) -> NDArray[np.float64]:
@@ -229,6 +243,8 @@ def _taken(column: AnswerColumn, rows: Sequence[int]) -> AnswerColumn:
         standard_errors=some(column.standard_errors),
         lower=some(column.lower),
         upper=some(column.upper),
+        whole_lower=some(column.whole_lower),
+        whole_upper=some(column.whole_upper),
     )
 
 
@@ -236,7 +252,9 @@ def answer_of(query: Query, offer: Offer, released: Released, *, sql: str | None
     """The answer that released figures make."""
     groups, order = _groups(query, released)
     noised = {
-        draw.measure: Noised(values=figures[order], scatter=Scatter(draw))
+        draw.measure: Noised(
+            values=figures[order] if draw.measure.by_cell else figures, scatter=Scatter(draw)
+        )
         for draw, figures in released.figures.items()
     }
     shown = ReleasedGroups(
@@ -244,14 +262,30 @@ def answer_of(query: Query, offer: Offer, released: Released, *, sql: str | None
         noised=noised,
         recipes=offer.measuring.recipes,
         confidence=offer.confidence,
+        missing=_missing(offer, noised, len(groups)),
     )
     return Answer(
         dataset=query.dataset,
         columns=columns_of(query, shown),
         confidence=offer.confidence,
         releases=offer.releases,
-        notes=(*_notes(offer), *(key.note for key in query.keys if key.note)),
+        notes=(
+            *_notes(offer),
+            *whole_notes(query, offer, shown),
+            *(key.note for key in query.keys if key.note),
+        ),
         sql=sql,
+    )
+
+
+def _missing(
+    offer: Offer, noised: Mapping[Measure, Noised], groups: int
+) -> tuple[tuple[Missing, ...] | None, ...]:
+    if offer.whole is None:
+        return ()
+    return tuple(
+        None if cuts is None else tuple(cut.missing(noised, groups) for cut in cuts)
+        for cuts in offer.whole.cuts
     )
 
 

@@ -120,8 +120,9 @@ class _Outside:
 
     def _place(self, asked: Measured) -> Expression:
         operand = None if asked.operand is None else self.resolver.resolve(asked.operand)
+        second = None if asked.second is None else self.resolver.resolve(asked.second)
         kind, analysis = kind_of(asked.function), self.resolver.analysis
-        made = kind.plan(operand, analysis, probability=asked.probability)
+        made = kind.plan(operand, analysis, probability=asked.probability, second=second)
         if made not in self.aggregates:
             self.aggregates.append(made)
             self._facts.append(kind_of(made.function).facts(made, analysis))

@@ -38,6 +38,10 @@ _FIRST = 'write  first = "2024-01",  the first month (or "2024-Q1", "2024") whos
 _MOST = "write  most = 3  if a person is in 3 blocks at most"
 _PREDECESSOR = 'write  predecessor = "research",  the name of a closed account'
 _ENFORCED = "write  enforced = true  if only a person's earliest blocks are to count"
+_ONE_DATED = (
+    "take  blocks  away from all of them but one, to which questions join the others, or take "
+    "enforced  away: then  most  is believed"
+)
 _LONGEST_SQL = 20_000
 _MOST_BLOCKS = 1200
 _HEADER = "write  [accounts.research]  and what belongs to the account below it"
@@ -117,7 +121,7 @@ def _block_plan(
     if enforced and len(dated) > 1:
         listed = ", ".join(table.name for table in dated)
         problem = f"a person's earliest blocks are kept by one table, and there are {listed}"
-        raise section.wrong("enforced", problem, "take  blocks  away from all of them but one")
+        raise section.wrong("enforced", problem, _ONE_DATED)
     first = section.text("first", remedy=_FIRST)
     if first is None:
         raise section.wrong(None, "first is missing", _FIRST)

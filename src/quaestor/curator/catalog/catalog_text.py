@@ -14,15 +14,23 @@ from typing import TYPE_CHECKING
 from quaestor.curator.catalog.catalog_file import CATALOG, catalog_from_toml, read_text
 from quaestor.curator.catalog.columns import plain
 from quaestor.curator.catalog.model import engine_kind
+from quaestor.curator.catalog.text_format import format_values
 from quaestor.errors import InvalidCatalog
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
+    from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table, TunedLimits
     from quaestor.curator.language.expressions import Kind, Value
 
-__all__ = ["STARTER", "add_table", "table_to_toml", "write_starter"]
+__all__ = [
+    "STARTER",
+    "add_table",
+    "column_to_toml",
+    "table_to_toml",
+    "tuned_to_toml",
+    "write_starter",
+]
 
 STARTER = """\
 # What Quaestor may answer questions about. Everything in this file is public: it says what
@@ -123,24 +131,47 @@ def table_to_toml(table: Table) -> str:
         lines.append(f"groups = {table.contribution.groups}")
     if table.total_rows is not None:
         lines.append(f"total_rows = {table.total_rows}")
+    outer = ("outer_rows", "outer_groups", "outer_total_rows")
+    lines += [f"{name} = {most}" for name in outer if (most := getattr(table, name)) is not None]
     if table.dataset is not None and table.dataset != table.name:
         lines.append(f"dataset = {_text(table.dataset)}")
     if table.blocks is not None:
         date, every = _text(table.blocks.date), _text(table.blocks.every)
         lines.append(f"blocks = {{ date = {date}, every = {every} }}")
+    if table.tuned:
+        lines.append(f"tuned = {tuned_to_toml(table.tuned)}")
     lines.extend(["", f"[tables.{_key(table.name)}.columns]"])
-    lines.extend(f"{_key(column.name)} = {_facts(column)}" for column in table.columns)
+    lines.extend(f"{_key(column.name)} = {column_to_toml(column)}" for column in table.columns)
     return "\n".join(lines) + "\n"
 
 
 def _source(source: Source) -> list[str]:
     named = engine_kind(source.engine).written(source)
-    return [f"{key} = {_text(value)}" for key, value in named.items() if value is not None]
+    placed = [f"{key} = {_text(value)}" for key, value in named.items() if value is not None]
+    written = format_values(source.format).items()
+    return placed + [f"{key} = {_format_value(value)}" for key, value in written]
 
 
-def _facts(column: ColumnFacts) -> str:
+def _format_value(value: str | bool | tuple[str, ...]) -> str:  # noqa: FBT001  # as it is declared
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _text(value) if isinstance(value, str) else f"[{', '.join(map(_text, value))}]"
+
+
+def tuned_to_toml(tuned: tuple[TunedLimits, ...]) -> str:
+    """What paid for limits that were chosen privately, as the catalog keeps it."""
+    each = (
+        f"{{ account = {_text(one.account)}, receipt = {one.receipt}, "
+        f"limits = [{', '.join(map(_text, one.limits))}] }}"
+        for one in tuned
+    )
+    return f"[{', '.join(each)}]"
+
+
+def column_to_toml(column: ColumnFacts) -> str:
+    """The facts about a column, as the catalog has them behind its name."""
     facts = {"kind": _text(column.kind)}
-    for name in ("low", "high", "granularity"):
+    for name in ("low", "high", "granularity", "outer_low", "outer_high"):
         number = getattr(column, name)
         if number is not None and not (name == "granularity" and _is_default(column)):
             facts[name] = plain(number)
@@ -160,7 +191,7 @@ def _is_default(column: ColumnFacts) -> bool:
 
 
 def _value(value: Value, kind: Kind) -> str:
-    if kind == "date":
+    if kind in {"date", "timestamp"}:
         return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -42,8 +42,10 @@ _KEYS = {
     "text": 'keys = ["F", "M"]',
     "boolean": "keys = [false, true]",
     "date": "keys = [2026-01-31, 2026-02-28]",
+    "timestamp": "keys = [2026-01-31T08:00:00, 2026-01-31T09:00:00]",
 }
 _NAMES = ("low", "high", "granularity")
+_OUTER = ("outer_low", "outer_high")
 _BOTH = "write both, such as  low = 0, high = 120"
 MOST_STEPS = 2**24
 """No value is further from zero than so many steps."""
@@ -77,7 +79,7 @@ def _column(columns: Section, name: str) -> ColumnFacts:
         raise columns.wrong(name, f"column {name!r} must have a kind, not {shown(given)}", _REMEDY)
     place = (*columns.place, name)
     section = Section(page=columns.page, place=place, title=title, values=values)
-    section.only("kind", "low", "high", "granularity", "keys", "missing")
+    section.only("kind", "low", "high", "granularity", "keys", "missing", *_OUTER)
     chosen = section.choice("kind", KINDS, remedy=f"kinds are {', '.join(KINDS)}")
     if chosen is None:
         raise section.wrong(None, "the kind is missing", f"write one of {', '.join(KINDS)}")
@@ -90,7 +92,27 @@ def _column(columns: Section, name: str) -> ColumnFacts:
         high=bounds.high if bounds else None,
         granularity=bounds.granularity if bounds else None,
         keys=_keys(section, kind, bounds),
+        **_outer(section, kind, bounds),
     )
+
+
+def _outer(column: Section, kind: Kind, bounds: ColumnBounds | None) -> dict[str, float | None]:
+    """The outer bounds that are declared: around the inner ones, in whole steps."""
+    found: dict[str, float | None] = {}
+    for name in _OUTER:
+        value = _bound(column, name, kind)
+        if value is None:
+            continue
+        if bounds is None:
+            problem = f"{name} is there without bounds"
+            raise column.wrong(name, problem, "declare  low  and  high  too")
+        inner = bounds.low if name == "outer_low" else bounds.high
+        if not (value <= inner if name == "outer_low" else value >= inner):
+            problem = f"{name} ({plain(value)}) is inside the bounds"
+            raise column.wrong(name, problem, f"write  {name} = {plain(inner)}, or farther out")
+        ends = outward(min(value, bounds.low), max(value, bounds.high), bounds.granularity)
+        found[name] = ends[0] if name == "outer_low" else ends[1]
+    return found
 
 
 def _keys(column: Section, kind: Kind, bounds: ColumnBounds | None) -> tuple[Value, ...] | None:
@@ -132,6 +154,8 @@ def _key(given: Any, kind: Kind) -> Value:  # noqa: PLR0911  # a kind, a line
         return given if isinstance(given, str) and _is_text(given) else None
     if kind == "date":
         return _date(given)
+    if kind == "timestamp":
+        return _time(given)
     if isinstance(given, bool) or not isinstance(given, int | float):
         return None
     if not -LARGEST <= given <= LARGEST:  # NaN neither
@@ -152,6 +176,18 @@ def _date(given: Any) -> str | None:
         return dt.datetime.strptime(given, "%Y-%m-%d").date().isoformat()  # noqa: DTZ007
     except (TypeError, ValueError):
         return None
+
+
+def _time(given: Any) -> str | None:
+    """A time without a zone: it is in UTC, as all are."""
+    if isinstance(given, str):
+        try:
+            given = dt.datetime.fromisoformat(given)
+        except ValueError:
+            return None
+    if not isinstance(given, dt.datetime) or given.tzinfo is not None:
+        return None
+    return given.isoformat(sep=" ")
 
 
 # Bounds

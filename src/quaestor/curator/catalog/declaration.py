@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from quaestor.curator.catalog.columns import KINDS
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Source, Table
     from quaestor.curator.language.expressions import Kind, Value
 
-__all__ = ["TypedFacts", "declared_columns", "declared_source", "missing_facts"]
+__all__ = ["TypedFacts", "declared_columns", "declared_source", "kind_notes", "missing_facts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +30,10 @@ class TypedFacts:
     keys: Mapping[str, str]
     granularity: Mapping[str, str]
     kinds: Mapping[str, str]
+    outer_bounds: Mapping[str, str] = field(default_factory=dict)
 
 
-def declared_source(name: str, keys: Mapping[str, str | None]) -> Source:
+def declared_source(name: str, keys: Mapping[str, Any]) -> Source:
     """Where a table is, by what the keys of ``[tables.NAME]`` would be, if they are given."""
     given = {key: value for key, value in keys.items() if value is not None}
     page = Page(file="dataset add", lines={})
@@ -46,6 +47,7 @@ def declared_columns(
     names = [name for name, _ in schema]
     for option, given in (
         ("bounds", facts.bounds),
+        ("outer-bounds", facts.outer_bounds),
         ("keys", facts.keys),
         ("granularity", facts.granularity),
         ("kind", facts.kinds),
@@ -62,29 +64,51 @@ def declared_columns(
     return columns, tuple(name for name, kind in kinds.items() if kind is None)
 
 
+def kind_notes(schema: Sequence[tuple[str, Kind | None]], facts: TypedFacts) -> list[str]:
+    """What kinds were taken that nobody declared: bounds say that a text is a number."""
+    taken = [n for n, kind in schema if kind == "text" and n in facts.bounds.keys() - facts.kinds]
+    if not taken:
+        return []
+    typed = " ".join(f"--kind {name}=integer" for name in taken)
+    return [f"{', '.join(taken)}: read as real numbers; for whole numbers write  {typed}"]
+
+
 def _kind(name: str, found: Kind | None, facts: TypedFacts) -> Kind | None:
     chosen = facts.kinds.get(name)
     if chosen is not None and chosen not in KINDS:
         raise InvalidParameter("kind", chosen, f"one of {', '.join(KINDS)}")
     if chosen is None and found == "text" and name in facts.bounds:
-        # text with bounds is a number in a CSV file, whose columns have no types
-        whole = all(part.strip().lstrip("+-").isdigit() for part in facts.bounds[name].split(":"))
-        return "integer" if whole else "real"
+        return "real"  # a number in a text file, whose columns have no types
     return cast("Kind | None", chosen) or found
 
 
 def _column(name: str, kind: Kind, facts: TypedFacts) -> ColumnFacts:
-    low = high = granularity = None
-    if name in facts.bounds:
-        ends = facts.bounds[name].split(":")
-        if len(ends) != 2:
-            valid = "two numbers, such as 0:120"
-            raise InvalidParameter(f"bounds of {name}", facts.bounds[name], valid)
-        low, high = (_number(f"bounds of {name}", end) for end in ends)
+    low, high = _ends(f"bounds of {name}", facts.bounds.get(name))
+    outer_low, outer_high = _ends(f"outer-bounds of {name}", facts.outer_bounds.get(name))
+    granularity = None
     if name in facts.granularity:
         granularity = _number(f"granularity of {name}", facts.granularity[name])
     keys = None if name not in facts.keys else _keys(name, facts.keys[name], kind)
-    return ColumnFacts(name=name, kind=kind, low=low, high=high, granularity=granularity, keys=keys)
+    return ColumnFacts(
+        name=name,
+        kind=kind,
+        low=low,
+        high=high,
+        granularity=granularity,
+        keys=keys,
+        outer_low=outer_low,
+        outer_high=outer_high,
+    )
+
+
+def _ends(name: str, text: str | None) -> tuple[float | None, float | None]:
+    if text is None:
+        return None, None
+    ends = text.split(":")
+    if len(ends) != 2:
+        raise InvalidParameter(name, text, "two numbers, such as 0:120")
+    low, high = (_number(name, end) for end in ends)
+    return low, high
 
 
 def _number(field: str, text: str) -> float:
@@ -107,9 +131,18 @@ def _key(field: str, text: str, kind: Kind) -> Value:
             return float(text)
         if kind == "date":
             return dt.date.fromisoformat(text).isoformat()
+        if kind == "timestamp":
+            return _time(text)
         return truths[text.lower()] if kind == "boolean" else text
     except (KeyError, ValueError):
         raise InvalidParameter(field, text, f"of kind {kind}") from None
+
+
+def _time(text: str) -> str:
+    time = dt.datetime.fromisoformat(text)
+    if time.tzinfo is not None:
+        raise ValueError  # keys are in UTC, and say no zone
+    return time.isoformat(sep=" ")
 
 
 def missing_facts(table: Table) -> list[tuple[str, str]]:
@@ -121,7 +154,7 @@ def missing_facts(table: Table) -> list[tuple[str, str]]:
         if column.kind in {"integer", "real"} and column.low is None:
             lacking = "SUM, AVG, VARIANCE, MEDIAN need bounds (low and high)"
             missing.append((column.name, lacking))
-        elif column.kind in {"text", "date"} and column.keys is None:
+        elif column.kind in {"text", "date", "timestamp"} and column.keys is None:
             lacking = "GROUP BY without keys shows only groups of enough people, at a cost in delta"
             missing.append((column.name, lacking))
     return missing

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from quaestor.curator.catalog.outer_limits import TIMES, farther, outer_bounds
+from quaestor.curator.language.query import Contribution
 from quaestor.errors import InvalidParameter, MissingAddress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from quaestor.accounting.membership.facts import Fact
     from quaestor.curator.catalog.sources import EngineKind
     from quaestor.curator.language.expressions import Kind, Value
-    from quaestor.curator.language.query import Contribution
 
 __all__ = [
+    "ENDINGS",
     "ENGINES",
+    "TEXT_KINDS",
     "AccountPlan",
     "Catalog",
     "ColumnFacts",
     "DashboardQuery",
     "Source",
     "Table",
+    "TextFormat",
+    "TunedLimits",
     "address_in",
     "engine_kind",
+    "file_kind",
+    "outer_times",
 ]
 
 
@@ -49,6 +59,32 @@ def engine_kind(name: str) -> EngineKind:
     return kind
 
 
+ENDINGS: Final = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "tsv",
+    ".tsv.gz": "tsv",
+    ".jsonl": "jsonl",
+    ".jsonl.gz": "jsonl",
+    ".ndjson": "jsonl",
+    ".ndjson.gz": "jsonl",
+}
+TEXT_KINDS: Final = frozenset({"csv", "tsv", "jsonl"})
+"""Those whose values are texts where they live."""
+
+
+def file_kind(files: str) -> str | None:
+    """What the ending of a file's name says: parquet, csv, tsv, jsonl; None for others.
+
+    >>> file_kind("visits/*.csv.gz"), file_kind("visits.xlsx")
+    ('csv', None)
+    """
+    name = files.lower()
+    return next((kind for ending, kind in ENDINGS.items() if name.endswith(ending)), None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFacts:
     """What is publicly known of a column. Nothing here is looked up in the data.
@@ -64,6 +100,47 @@ class ColumnFacts:
     high: float | None = None
     granularity: float | None = None
     keys: tuple[Value, ...] | None = None
+    outer_low: float | None = None
+    """Where values are promised not to be below; None: as :func:`outer_bounds` says."""
+    outer_high: float | None = None
+
+    @property
+    def outer(self) -> ColumnFacts:
+        """The same column under its outer bounds: those within which the whole error holds."""
+        if self.low is None or self.high is None:
+            return self
+        low, high = outer_bounds(self.low, self.high, self.granularity)
+        return replace(
+            self,
+            low=low if self.outer_low is None else self.outer_low,
+            high=high if self.outer_high is None else self.outer_high,
+        )
+
+    @property
+    def beyond(self) -> ColumnFacts:
+        """The same column with bounds beyond the outer ones, so that it is seen who passes them."""
+        outer = self.outer
+        if outer.low is None or outer.high is None:
+            return self
+        most = farther(max(abs(outer.low), abs(outer.high)), self.granularity)
+        return replace(self, low=-most, high=most)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFormat:
+    """How values are written in a text file. It is declared, and never guessed from rows."""
+
+    separator: str | None = None
+    """What stands between fields. None: a comma, or a tabulator in .tsv files."""
+    encoding: str = "utf-8"
+    decimal: str = "."
+    thousands: str | None = None
+    date_format: str = "%Y-%m-%d"
+    null: tuple[str, ...] = ()
+    """Texts that mean that there is no value, beside the empty field."""
+    header: bool = True
+    names: tuple[str, ...] = ()
+    """The columns in the order of the file, where its first line does not name them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +149,14 @@ class Source:
 
     What ``connection`` is depends on the engine: a DuckDB file, the *name* of an environment
     variable that holds the address of a PostgreSQL server, a Spark master. Files are named as in
-    the catalog: relative ones are in the catalog's folder.
+    the catalog: relative ones are in the catalog's folder. ``format`` is for text files alone.
     """
 
     engine: str
     connection: str | None = None
     table: str | None = None
     files: str | None = None
+    format: TextFormat = TextFormat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +166,16 @@ class TableBlocks:
     date: str
     every: str
     """``month``, ``quarter`` or ``year``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TunedLimits:
+    """Limits of a table that were chosen privately, and the charge that paid for them."""
+
+    account: str
+    receipt: int
+    limits: tuple[str, ...]
+    """Names of columns, ``rows`` and ``groups``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +193,36 @@ class Table:
     """How many rows of one unit count at all. None: rows times groups, where tables are joined."""
     blocks: TableBlocks | None = None
     """How its rows are divided by time, for accounts with a budget for each block."""
+    tuned: tuple[TunedLimits, ...] = ()
+    """Which of its limits were chosen privately, from the data, and what paid for that."""
+    outer_rows: int | None = None
+    """Outer limits, within which the whole error holds. None: ten times the inner ones."""
+    outer_groups: int | None = None
+    outer_total_rows: int | None = None
+
+    @property
+    def caps(self) -> Contribution:
+        """How much of one unit counts."""
+        return self.contribution or Contribution(rows=1, groups=1)
+
+    @property
+    def outer_caps(self) -> Contribution:
+        """How much of one unit the whole error covers."""
+        caps = self.caps
+        return Contribution(
+            rows=self.outer_rows or TIMES * caps.rows,
+            groups=self.outer_groups or TIMES * caps.groups,
+        )
+
+    def total_cap(self, *, times: float | None = None) -> int:
+        """How many rows of one unit are kept where its rows are capped at all.
+
+        With ``times`` under outer limits: so many times as many, if nothing is declared.
+        """
+        inner = self.total_rows or self.caps.rows * self.caps.groups
+        if times is None:
+            return inner
+        return self.outer_total_rows or max(inner, int(times * inner))
 
     @property
     def private(self) -> bool:
@@ -114,6 +232,19 @@ class Table:
     def column(self, name: str) -> ColumnFacts | None:
         """The facts about a column, if it is declared."""
         return next((column for column in self.columns if column.name == name), None)
+
+
+def outer_times(joined: Sequence[Table], *, most: int) -> float:
+    """How many times the rows that count are kept under outer limits, where tables are joined.
+
+    Ten times of each table, unless the joins could then make more than ``most`` rows of one unit.
+    """
+    open_ended = sum(table.outer_total_rows is None for table in joined)
+    made = prod(table.outer_total_rows or table.total_cap() for table in joined)
+    if not open_ended:
+        return 1.0
+    each = float((most / made) ** (1 / open_ended)) * (1 - 1e-9)
+    return max(1.0, min(float(TIMES), each))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

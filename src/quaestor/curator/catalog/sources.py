@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from quaestor.curator.catalog.model import ENGINES, engine_kind
+from quaestor.curator.catalog.model import ENGINES, TEXT_KINDS, engine_kind, file_kind
 from quaestor.curator.catalog.sections import shown
+from quaestor.curator.catalog.text_format import FORMAT_KEYS, read_format
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +29,7 @@ __all__ = [
     "SourceKey",
     "check_environment",
     "columns_of",
+    "fitted_source",
     "place_in_words",
     "read_source",
     "refuse_together",
@@ -75,6 +77,11 @@ class EngineKind(ABC):
     @abstractmethod
     def columns(self, source: Source, folder: str | Path) -> list[tuple[str, Kind | None]]:
         """The schema of a table; see :func:`columns_of`."""
+
+    def fitted(self, source: Source, folder: str | Path) -> tuple[Source, list[str]]:
+        """The source with what its files say of themselves; see :func:`fitted_source`."""
+        del folder
+        return source, []
 
     @abstractmethod
     def connection(self, catalog: Catalog, table: Table) -> Any:
@@ -144,6 +151,15 @@ def columns_of(source: Source, folder: str | Path) -> list[tuple[str, Kind | Non
     return engine_kind(source.engine).columns(source, folder)
 
 
+def fitted_source(source: Source, folder: str | Path) -> tuple[Source, list[str]]:
+    """For ``dataset add``: the format of text files, completed by their first lines, with notes.
+
+    Raises:
+        UnreadableTable: they are not what is declared; the error says what to type.
+    """
+    return engine_kind(source.engine).fitted(source, folder)
+
+
 def place_in_words(source: Source) -> str:
     """Where the table is, in words; of a server only the variable that holds its address."""
     return engine_kind(source.engine).place(source)
@@ -157,7 +173,14 @@ def read_source(table: Section, *, name: str) -> Source:
         raise engine_kind(engine).misplaced(table, implied)
     own = {key.name for key in (*implied.keys, *implied.shared)}
     refuse_together(table, implied.name, *(key for key in source_keys() if key not in own))
-    return implied.source(table, name)
+    source = implied.source(table, name)
+    if source.files is not None and file_kind(source.files) in TEXT_KINDS:
+        return replace(source, format=read_format(table, source.files))
+    for key in FORMAT_KEYS:
+        if key in table.values:
+            problem = f"{key} says how text files are written, and this is none"
+            raise table.wrong(key, problem, "take it away")
+    return source
 
 
 def _implied(table: Section) -> EngineKind:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.membership.time_blocks import EVERY
 from quaestor.curator.catalog.columns import read_columns
-from quaestor.curator.catalog.model import Table, TableBlocks, engine_kind
+from quaestor.curator.catalog.model import Table, TableBlocks, TunedLimits, engine_kind
 from quaestor.curator.catalog.names import check_differ, check_table_name
 from quaestor.curator.catalog.sections import nearest
 from quaestor.curator.catalog.sources import read_source, source_keys
+from quaestor.curator.catalog.text_format import FORMAT_KEYS
 from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:
@@ -20,11 +21,15 @@ __all__ = ["MOST_GROUPS", "MOST_ROWS", "read_tables"]
 
 MOST_ROWS = 10**6
 MOST_GROUPS = 10**6
-_PRIVATE = ("unit", "rows", "groups", "total_rows", "dataset", "blocks")
+_PRIVATE = (
+    *("unit", "rows", "groups", "total_rows", "dataset", "blocks", "tuned"),
+    *("outer_rows", "outer_groups", "outer_total_rows"),
+)
 _BLOCKS = 'write  blocks = { date = "visited", every = "month" },  with a column of the kind date'
 _ROWS = "write  rows = 20  if 20 rows of one person are to count in a group of an answer, at most"
 _TOTAL = "write  total_rows = 100  if only 100 rows of one person are to count at all"
 _GROUPS = "write  groups = 5  if one person is to count in 5 groups of an answer, at most"
+_TUNED = "leave it as  quaestor dataset tune  wrote it, or take it away"
 _HEADER = "write  [tables.visits]  and what belongs to the table below it"
 
 
@@ -44,7 +49,7 @@ def read_tables(document: Section) -> tuple[Table, ...]:
 
 
 def _table(section: Section, name: str) -> Table:
-    section.only("engine", *source_keys(), "table", *_PRIVATE, "public", "columns")
+    section.only("engine", *source_keys(), "table", *FORMAT_KEYS, *_PRIVATE, "public", "columns")
     public = section.truth("public", remedy="write  public = true  if its rows are about nobody")
     source = read_source(section, name=name)
     if public:
@@ -59,16 +64,48 @@ def _table(section: Section, name: str) -> Table:
         remedy = 'write  unit = "patient"  (the column that says whom), or  public = true'
         raise section.wrong(None, problem, remedy)
     columns = read_columns(section, title=section.title)
+    unit, caps = _unit(section, columns), _contribution(section)
+    total = section.whole("total_rows", largest=MOST_ROWS, remedy=_TOTAL)
     return Table(
         name=name,
         source=source,
         columns=columns,
-        unit=_unit(section, columns),
-        contribution=_contribution(section),
-        total_rows=section.whole("total_rows", largest=MOST_ROWS, remedy=_TOTAL),
+        unit=unit,
+        contribution=caps,
+        total_rows=total,
         dataset=section.text("dataset", remedy='write  dataset = "clinic"') or name,
         blocks=_blocks(section, columns),
+        tuned=_tuned(section, columns),
+        outer_rows=_outer(section, "outer_rows", caps.rows),
+        outer_groups=_outer(section, "outer_groups", caps.groups),
+        outer_total_rows=_outer(section, "outer_total_rows", total or caps.rows * caps.groups),
     )
+
+
+def _outer(section: Section, name: str, inner: int) -> int | None:
+    """An outer limit, if it is declared: none is below the inner one."""
+    short = name.removeprefix("outer_").replace("_", " ")
+    remedy = f"write  {name} = {10 * inner}  if nobody has more {short}"
+    given = section.whole(name, largest=10 * MOST_ROWS, remedy=remedy)
+    if given is not None and given < inner:
+        problem = f"{name} ({given}) is below what counts of one person ({inner})"
+        raise section.wrong(name, problem, remedy)
+    return given
+
+
+def _tuned(section: Section, columns: tuple[ColumnFacts, ...]) -> tuple[TunedLimits, ...]:
+    """What paid for limits that ``dataset tune`` has chosen."""
+    known = {"rows", "groups", *(column.name for column in columns)}
+    found = []
+    for entry in section.entries("tuned", kind="tuned", remedy=_TUNED):
+        entry.only("account", "receipt", "limits")
+        account = entry.text("account", remedy=_TUNED)
+        receipt = entry.whole("receipt", largest=2**62, remedy=_TUNED)
+        limits = entry.texts("limits", remedy=_TUNED)
+        if account is None or receipt is None or not limits or not known.issuperset(limits):
+            raise entry.wrong(None, "it does not say what paid for which limits", _TUNED)
+        found.append(TunedLimits(account=account, receipt=receipt, limits=limits))
+    return tuple(found)
 
 
 def _blocks(section: Section, columns: tuple[ColumnFacts, ...]) -> TableBlocks | None:

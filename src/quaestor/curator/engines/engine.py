@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from quaestor.curator.catalog.model import engine_kind
 from quaestor.curator.kernel.figures import prepare
 from quaestor.curator.language.expressions import Column
-from quaestor.curator.language.query import Filtered, Join, Projected, Scan, Union
+from quaestor.curator.language.query import Filtered, Join, PerUnit, Projected, Scan, Union
 from quaestor.errors import EngineFailed, InvalidParameter, QuaestorError, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def tables_of(relation: Relation) -> Iterator[str]:
     """The tables that a relation reads."""
     if isinstance(relation, Scan):
         yield relation.table
-    elif isinstance(relation, Filtered | Projected):
+    elif isinstance(relation, Filtered | Projected | PerUnit):
         yield from tables_of(relation.rows)
     elif isinstance(relation, Join):
         yield from tables_of(relation.left)

@@ -1,15 +1,15 @@
-"""Files as tables: the catalog's key, which format, which paths, and the header of a CSV file."""
+"""Files as tables: the catalog's key, which format, which paths, and the names of the columns."""
 
 from __future__ import annotations
 
-import csv
 import glob
-import gzip
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from quaestor.curator.catalog.model import ENDINGS, file_kind
 from quaestor.curator.catalog.sections import shown
 from quaestor.curator.catalog.sources import SourceKey
+from quaestor.curator.engines.text_files import column_names, separator_of
 from quaestor.errors import SourceUnavailable
 
 if TYPE_CHECKING:
@@ -18,33 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILE",
-    "between",
     "file_kind",
     "files_key",
-    "first_line",
     "found",
-    "header",
     "kind_of",
+    "named_columns",
     "pattern_of",
     "refuse_remote",
 ]
 
-FILE = SourceKey(name="file", example="visits.parquet", help="Parquet or CSV files.", path=True)
-_FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".tsv": "tsv",
-    ".tsv.gz": "tsv",
-}
-_LONGEST_LINE = 1_000_000
-
-
-def file_kind(files: str) -> str | None:
-    """What the ending of a file's name says: parquet, csv, tsv; None for others."""
-    name = files.lower()
-    return next((kind for ending, kind in _FORMATS.items() if name.endswith(ending)), None)
+FILE = SourceKey(
+    name="file", example="visits.parquet", help="Parquet, CSV or JSON lines files.", path=True
+)
 
 
 def files_key(table: Section, *, remote: bool) -> str | None:
@@ -57,7 +42,7 @@ def files_key(table: Section, *, remote: bool) -> str | None:
         refuse_remote(table, "file", value)
     if file_kind(value) is None:
         problem = f"{shown(value)} is no kind of file that can be read"
-        raise table.wrong("file", problem, f"files end with {', '.join(_FORMATS)}")
+        raise table.wrong("file", problem, f"files end with {', '.join(ENDINGS)}")
     return value
 
 
@@ -78,12 +63,12 @@ def pattern_of(catalog: Catalog, table: Table) -> str:
     return str(Path(catalog.folder).absolute() / Path(files).expanduser())
 
 
-def kind_of(table: Table) -> Literal["parquet", "csv"]:
+def kind_of(table: Table) -> str:
     """The format, by the end of the name."""
     kind = file_kind(table.source.files or "")
     if kind is None:
-        raise SourceUnavailable(table.name, "its files must end in .parquet, .csv, .csv.gz or .tsv")
-    return "parquet" if kind == "parquet" else "csv"
+        raise SourceUnavailable(table.name, f"its files must end with {', '.join(ENDINGS)}")
+    return kind
 
 
 def found(table: Table, pattern: str) -> list[str]:
@@ -94,27 +79,20 @@ def found(table: Table, pattern: str) -> list[str]:
     return paths
 
 
-def header(table: Table, path: str) -> tuple[list[str], str]:
-    """The names of a CSV file's columns, and what stands between them."""
-    mark = between(table.source.files or "")
-    names = first_line(path, mark)
-    if not names:
-        raise SourceUnavailable(table.name, "the first line of its first file names no columns")
-    return names, mark
-
-
-def first_line(path: str, mark: str) -> list[str] | None:
-    """What stands in the first line of a CSV file; None where it cannot be read."""
-    try:
-        opened = gzip.open if path.lower().endswith(".gz") else open
-        with opened(path, "rb") as file:
-            # Only this line is decoded: what rows hold must not decide whether it can be read.
-            first = file.readline(_LONGEST_LINE).decode("utf-8-sig")
-        return next(csv.reader([first.rstrip("\r\n")], delimiter=mark), [])
-    except (OSError, EOFError, UnicodeError, csv.Error):
-        return None
-
-
-def between(files: str) -> str:
-    """Commas, or tabulators in .tsv files."""
-    return "\t" if file_kind(files) == "tsv" else ","
+def named_columns(table: Table, paths: list[str]) -> list[str]:
+    """The columns of CSV files in their order, by the first lines of all or by the catalog."""
+    source = table.source
+    first: list[str] = []
+    for path in paths:
+        names = column_names(path, source.format, separator_of(source))
+        if not names:
+            name = path.rpartition("/")[2]
+            raise SourceUnavailable(table.name, f"the first line of {name} names no columns")
+        first = first or names
+        if names != first:
+            raise SourceUnavailable(
+                table.name,
+                f"the columns of {path.rpartition('/')[2]} are not those of the first file, in "
+                "its order: write all files with the same first line",
+            )
+    return first

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from quaestor.curator.catalog.model import TextFormat
 from quaestor.curator.scalars.casts import cast
 from quaestor.curator.scalars.scalar import (
     GREATEST_WHOLE,
@@ -19,6 +20,7 @@ from quaestor.curator.scalars.scalar import (
     grid_of,
     nearest_grid,
 )
+from quaestor.curator.scalars.written_values import written_date, written_number, written_time
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import ColumnFacts
@@ -43,6 +45,8 @@ _FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
 """Dates outside are moved to these: other calendars begin there, and so does infinity."""
 _LEAST = 2.0**-40
 _TINY, _LARGE = "1e-30", "1e30"  # of decimals, before they become floats
+_WRITTEN = 60  # how long a date that was written as a text becomes, in terms
+_USUAL = TextFormat()
 _WHOLE_TEXT = "[+-]?[0-9]{1,18}"
 _LONGEST_TEXT = 2**16  # bytes; a longer text is NULL
 _LARGEST_JSONB = 2**13  # bytes before it is printed: 16 of them can be 131,072 digits
@@ -66,6 +70,7 @@ class _Stored:
     sql: SQL
     value: str
     type: str
+    format: TextFormat
 
     @property
     def storage(self) -> Storage | None:
@@ -92,14 +97,21 @@ class _Stored:
             "char"
         ):
             value = f"CAST({value} AS {dialect.text})"
-        return dialect.bytewise.format(value)
+        value = dialect.bytewise.format(value)
+        if self.storage == "text" and self.format.null:
+            words = ", ".join(map(self.sql.text, self.format.null))
+            value = f"CASE WHEN {value} NOT IN ({words}) THEN {value} END"
+        return value
 
     def real(self, low: float, high: float, small: float) -> str:
         """The value as a float from low to high, zero if it is smaller than ``small``; or NULL."""
         sql, value = self.sql, self.value
         first, last = sql.real(low), sql.real(high)
         if self.storage == "text":
-            number = cast(sql, Scalar(sql=self.text(), kind="text"), "real").sql
+            written = written_number(
+                sql, self.text(), decimal=self.format.decimal, thousands=self.format.thousands
+            )
+            number = cast(sql, Scalar(sql=written, kind="text"), "real").sql
             return sql.clip(number, first, last, bare=False)
         if self.storage == "boolean":
             value = f"CAST({value} AS INT)"
@@ -123,13 +135,15 @@ class _Stored:
         return f"CASE {tests} WHEN {number} > {last} THEN {last} END"
 
 
-def read_unit(facts: ColumnFacts, sql: SQL, value: str, stored: str) -> Scalar:
+def read_unit(
+    facts: ColumnFacts, sql: SQL, value: str, stored: str, form: TextFormat = _USUAL
+) -> Scalar:
     """The column that says whom a row is about, exactly as it is: no bounds, no rounding.
 
     Two people must never become one, or what one of them contributes would depend on the other.
     It is a 64-bit integer, or a text that is compared by its bytes.
     """
-    column = _Stored(facts, sql, value, stored)
+    column = _Stored(facts, sql, value, stored, form)
     storage, printed = column.storage, Scalar(sql=column.text(), kind="text")
     if facts.kind == "integer":
         if storage == "whole":
@@ -146,15 +160,18 @@ def read_unit(facts: ColumnFacts, sql: SQL, value: str, stored: str) -> Scalar:
     raise Mismatch(facts, stored)
 
 
-def read(facts: ColumnFacts, sql: SQL, value: str, stored: str) -> Scalar:
-    """A column as analysts see it."""
-    column = _Stored(facts, sql, value, stored)
+def read(
+    facts: ColumnFacts, sql: SQL, value: str, stored: str, form: TextFormat = _USUAL
+) -> Scalar:
+    """A column as analysts see it; ``form`` says how texts of numbers and dates are written."""
+    column = _Stored(facts, sql, value, stored, form)
     return {
         "integer": _integer,
         "real": _real,
         "text": _text,
         "boolean": _boolean,
         "date": _date,
+        "timestamp": _timestamp,
     }[facts.kind](column)
 
 
@@ -225,7 +242,8 @@ def _boolean(column: _Stored) -> Scalar:
 def _date(column: _Stored) -> Scalar:
     storage, value = column.storage, column.value
     if storage == "text":
-        return cast(column.sql, Scalar(sql=column.text(), kind="text"), "date")
+        written = written_date(column.sql, column.text(), column.format.date_format)
+        return Scalar(sql=written, kind="date", size=_WRITTEN)
     if storage == "time":
         dialect = column.sql.dialect
         zoned = column.type.lower().endswith("with time zone")
@@ -234,3 +252,17 @@ def _date(column: _Stored) -> Scalar:
         raise Mismatch(column.facts, column.type)
     first, last = (column.sql.day(day) for day in (_FIRST_DAY, _LAST_DAY))
     return Scalar(sql=column.sql.clip(value, first, last, bare=True), kind="date", size=6)
+
+
+def _timestamp(column: _Stored) -> Scalar:
+    storage, dialect = column.storage, column.sql.dialect
+    if storage == "text":
+        value = written_time(column.sql, column.text(), column.format.date_format)
+    elif storage == "time":
+        zoned = column.type.lower().endswith("with time zone")
+        value = (dialect.zoned_instant if zoned else dialect.instant).format(column.value)
+    elif storage == "date":
+        value = f"CAST({_date(column).sql} AS {dialect.time})"
+    else:
+        raise Mismatch(column.facts, column.type)
+    return Scalar(sql=value, kind="timestamp", size=_WRITTEN)

@@ -15,13 +15,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quaestor.accounting import releases
-from quaestor.curator.kernel.measures import Chosen, JointTotals, Measure, Units
+from quaestor.curator.kernel.measures import (
+    Chosen,
+    JointTotals,
+    Measure,
+    Reach,
+    UnitBins,
+    Units,
+)
 from quaestor.errors import InvalidParameter
 from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,
     Geometric,
     PartitionSelection,
+    QuantileReach,
     TopK,
 )
 from quaestor.mechanisms.kinds.geometric import geometric_loss
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
 
-__all__ = ["Draw", "NoisyMeasure", "NoisyQuantile", "NoisyTop", "NoisyUnits"]
+__all__ = ["Draw", "NoisyMeasure", "NoisyQuantile", "NoisyReach", "NoisyTop", "NoisyUnits"]
 
 _MOST_FIGURE = 2**61
 """Exact sums are cut to this; a sum that large has no use, and noise cannot overflow it."""
@@ -107,7 +115,7 @@ class NoisyMeasure(Draw):
             if type(value) is not int or value < 1:
                 raise InvalidParameter(name, value, "a positive whole number")
         parts = len(self.measure.totals) if isinstance(self.measure, JointTotals) else 1
-        if parts > 1 and self.grain > 1:
+        if (parts > 1 or isinstance(self.measure, UnitBins)) and self.grain > 1:
             raise InvalidParameter("grain", self.grain, "1 for totals with a joint bound")
         if parts > 1 and getattr(self.mechanism, "coordinates", parts) != parts:
             raise InvalidParameter("coordinates", self.mechanism, f"{parts}, one a total")
@@ -233,7 +241,8 @@ class NoisyTop(Draw):
 
     def __post_init__(self) -> None:
         """Check that the scores move by no more than they are chosen for."""
-        if type(self.mechanism) is not TopK or isinstance(self.measure, JointTotals):
+        vector = isinstance(self.measure, JointTotals | UnitBins)
+        if type(self.mechanism) is not TopK or vector:
             raise InvalidParameter("choice", self.measure, "of groups by one measure")
         _check("sensitivity", self.mechanism.sensitivity, self.measure.sensitivity)
         if self.mechanism.monotonic and not self.measure.grows:
@@ -269,23 +278,17 @@ class NoisyTop(Draw):
         return [int(place) for place in self.mechanism.release(held)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyQuantile(Draw):
-    """A quantile of every group, by the exponential mechanism on ranks."""
+class _ByRanks(Draw):
+    """A choice for every group, by the exponential mechanism on ranks."""
 
-    measure: Chosen
-    mechanism: CountedQuantile
+    __slots__ = ()
+
+    mechanism: CountedQuantile | QuantileReach
     spread: int
-
-    def __post_init__(self) -> None:
-        """Check that the ranks move by no more than they are chosen for."""
-        if type(self.mechanism) is not CountedQuantile or type(self.measure) is not Chosen:
-            raise InvalidParameter("quantile", self.measure, "of a histogram")
-        _check("rows", self.mechanism.rows, self.measure.sensitivity)
 
     @property
     def one(self) -> releases.ExponentialMechanism:
-        """One group's quantile."""
+        """One group's choice."""
         loss = self.mechanism.loss
         assert isinstance(loss, releases.ExponentialMechanism)  # noqa: S101  # by its definition
         return loss
@@ -305,11 +308,6 @@ class NoisyQuantile(Draw):
         """An eighth of the squared range [Cesar, Rogers 2021]."""
         return self.spread * Fraction(self.one.range_epsilon) ** 2 / 8
 
-    def draw(self, histograms: Sequence[Mapping[int, int]]) -> NDArray[np.int64]:
-        """A value for every group; counts of values outside the domain do not count."""
-        drawn = [self.mechanism.release(self._held(each)) for each in histograms]
-        return np.array(drawn, np.int64)
-
     def _held(self, histogram: Mapping[int, int]) -> dict[int, int]:
         """The counts that the mechanism takes: of values of its domain, and not too many in all."""
         held, left = {}, _MOST_COUNT
@@ -318,6 +316,52 @@ class NoisyQuantile(Draw):
                 held[value] = min(max(count, 0), left)
                 left -= held[value]
         return held
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyQuantile(_ByRanks):
+    """A quantile of every group."""
+
+    measure: Chosen
+    mechanism: CountedQuantile
+    spread: int
+
+    def __post_init__(self) -> None:
+        """Check that the ranks move by no more than they are chosen for."""
+        if type(self.mechanism) is not CountedQuantile or type(self.measure) is not Chosen:
+            raise InvalidParameter("quantile", self.measure, "of a histogram")
+        _check("rows", self.mechanism.rows, self.measure.sensitivity)
+
+    def draw(self, histograms: Sequence[Mapping[int, int]]) -> NDArray[np.int64]:
+        """A value for every group; counts of values outside the domain do not count."""
+        drawn = [self.mechanism.release(self._held(each)) for each in histograms]
+        return np.array(drawn, np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyReach(_ByRanks):
+    """How far the interval of every group's quantile goes, about the value that was drawn."""
+
+    measure: Reach
+    mechanism: QuantileReach
+    spread: int
+
+    def __post_init__(self) -> None:
+        """Check that the ranks move by no more than they are chosen for."""
+        if type(self.mechanism) is not QuantileReach or type(self.measure) is not Reach:
+            raise InvalidParameter("reach", self.measure, "of a quantile")
+        _check("rows", self.mechanism.rows, self.measure.sensitivity)
+
+    def draw(
+        self, histograms: Sequence[Mapping[int, int]], centres: Sequence[int]
+    ) -> NDArray[np.int64]:
+        """A number of steps for every group, about its released value."""
+        low, high = self.mechanism.low, self.mechanism.high
+        drawn = [
+            self.mechanism.release(self._held(each), min(max(centre, low), high))
+            for each, centre in zip(histograms, centres, strict=True)
+        ]
+        return np.array(drawn, np.int64)
 
 
 def above(value: Fraction) -> float:

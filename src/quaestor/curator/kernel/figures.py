@@ -8,15 +8,25 @@ had to be corrected is counted for the data owner; whoever asks never sees it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.catalog.model import outer_times
+from quaestor.curator.kernel.cut_measures import CUT, Excess
+from quaestor.curator.kernel.cut_statement import cut_statements
+from quaestor.curator.kernel.draws import NoisyQuantile, NoisyReach, NoisyTop, NoisyUnits
 from quaestor.curator.kernel.measurement import value_of
-from quaestor.curator.kernel.measures import Distinct, JointTotals, RowCount, Units, ValueCounts
-from quaestor.curator.kernel.relations import Relations
+from quaestor.curator.kernel.measures import (
+    Distinct,
+    JointTotals,
+    RowCount,
+    UnitBins,
+    Units,
+    ValueCounts,
+)
+from quaestor.curator.kernel.relations import MOST_ROWS, Relations
 from quaestor.curator.kernel.statement import statements_of
 from quaestor.errors import InvalidParameter
 
@@ -29,10 +39,10 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.curator.catalog.model import Table
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
-    from quaestor.curator.kernel.draws import Draw
+    from quaestor.curator.kernel.draws import Draw, NoisyMeasure
     from quaestor.curator.kernel.measurement import Cells, Measurement
     from quaestor.curator.kernel.measures import Measure
-    from quaestor.curator.kernel.relations import Database
+    from quaestor.curator.kernel.relations import Database, EngineRows
     from quaestor.curator.kernel.statement import CellStatement
     from quaestor.curator.language.expressions import Value
 
@@ -119,15 +129,26 @@ def prepare(
     relations = Relations(
         table=table, database=database, wanted=wanted, capped=capped, blocks=blocks
     )
-    rows = relations.rows(measurement.rows)
+    rows = _checked(relations.rows(measurement.rows), measurement)
+    plain = [each for each in measurement.measures if type(each) not in CUT]
+    made = statements_of(rows, measurement.cells, plain, relations.sql)
+    if len(plain) < len(measurement.measures):
+        times = outer_times(relations.scans(measurement.rows), most=MOST_ROWS)
+        outer = _checked(replace(relations, outer=times).rows(measurement.rows), measurement)
+        made += cut_statements(rows, outer, measurement, relations.sql)
+    return Prepared(measurement, tuple(made), database)
+
+
+def _checked(rows: EngineRows, measurement: Measurement) -> EngineRows:
+    """The rows, if they are those of the dataset and of the blocks that pay."""
+    blocks = measurement.blocks
     if rows.dataset != measurement.dataset:
         raise InvalidParameter("dataset", measurement.dataset, "that of the tables")
     if blocks is not None and not rows.bound:
         raise InvalidParameter("rows", "of no block", "of, or inner-joined to, a table with blocks")
     if blocks is not None and blocks.kept is not None and len(rows.dated) > 1:
         raise InvalidParameter("rows", "ranked twice", "of one table with blocks, if some are kept")
-    made = statements_of(rows, measurement.cells, measurement.measures, relations.sql)
-    return Prepared(measurement, tuple(made), database)
+    return rows
 
 
 def gathered(asked: Cells, answers: list[tuple[CellStatement, list[tuple[Any, ...]]]]) -> Exact:
@@ -136,10 +157,7 @@ def gathered(asked: Cells, answers: list[tuple[CellStatement, list[tuple[Any, ..
     numbered = any(key.codes is not None for key in keys)
     private = [key for key in keys if key.codes is None]
     width = int(numbered) + len(private)
-    for statement, rows in answers:
-        figures = _width(statement)
-        if any(len(row) != width + figures for row in rows):
-            raise ValueError("a statement returned rows of another shape")
+    _check_shapes(answers, width)
     count = asked.count
     cells: dict[tuple[Any, ...], int]
     if count is None:
@@ -150,14 +168,20 @@ def gathered(asked: Cells, answers: list[tuple[CellStatement, list[tuple[Any, ..
         groups = None
     exact = Exact(groups=groups, units=[0] * len(cells), values={})
     for at, (statement, rows) in enumerate(answers):
+        if not _by_cell(statement):
+            _overall(statement, rows, exact)
+            continue
         held = [(cells.get(row[:width]), row[width:]) for row in rows]
-        exact.corrections += sum(place is None for place, _ in held)
         there = {place: row for place, row in held if place is not None}
+        if statement.measures and type(statement.measures[0]) is Excess:
+            _plain(statement, there, len(cells), exact, at=0)  # of cells nobody counts in, too
+            continue
+        exact.corrections += sum(place is None for place, _ in held)
         if at == 0:
             for place, row in there.items():
                 exact.units[place] = _figure(row[0], 0, _FARTHEST, exact)
             _plain(statement, there, len(cells), exact)
-        elif isinstance(statement.measures[0], ValueCounts):
+        elif isinstance(statement.measures[0], ValueCounts | UnitBins):
             exact.values[statement.measures[0]] = _counts(held, len(cells), exact)
         else:
             column = [0] * len(cells)
@@ -167,19 +191,43 @@ def gathered(asked: Cells, answers: list[tuple[CellStatement, list[tuple[Any, ..
     return exact
 
 
+def _check_shapes(answers: list[tuple[CellStatement, list[tuple[Any, ...]]]], width: int) -> None:
+    """See that every row has the cell, where there are cells, and every figure."""
+    for statement, rows in answers:
+        wide = _width(statement) + (width if _by_cell(statement) else 0)
+        if any(len(row) != wide for row in rows):
+            raise ValueError("a statement returned rows of another shape")
+
+
 def _width(statement: CellStatement) -> int:
     measure = statement.measures[0] if statement.measures else None
-    if isinstance(measure, ValueCounts):
+    if isinstance(measure, ValueCounts | UnitBins):
         return 2
     if isinstance(measure, Distinct):
         return 1
+    if type(measure) in CUT:
+        return len(statement.measures)
     return 1 + sum(len(m.totals) if isinstance(m, JointTotals) else 1 for m in statement.measures)
 
 
+def _by_cell(statement: CellStatement) -> bool:
+    return not statement.measures or statement.measures[0].by_cell
+
+
+def _overall(statement: CellStatement, rows: list[tuple[Any, ...]], exact: Exact) -> None:
+    """One number for the whole question, of every measure; nothing where there is no row."""
+    for at, measure in enumerate(statement.measures):
+        exact.values[measure] = [_figure(rows[0][at] if rows else 0, 0, _FARTHEST, exact)]
+
+
 def _plain(
-    statement: CellStatement, there: dict[int, tuple[Any, ...]], size: int, exact: Exact
+    statement: CellStatement,
+    there: dict[int, tuple[Any, ...]],
+    size: int,
+    exact: Exact,
+    *,
+    at: int = 1,
 ) -> None:
-    at = 1
     for measure in statement.measures:
         columns = []
         low = 0 if isinstance(measure, Units | RowCount) else -_FARTHEST
@@ -257,8 +305,13 @@ def drawn(measurement: Measurement, exact: Exact) -> Released:
         figures[choice] = np.array([shown[place] for place in places.tolist()], np.int64)
     elif isinstance(choice, NoisyTop):
         places = np.array(choice.draw(exact.values[choice.measure]), np.intp)
+    centres: dict[Measure, NDArray[np.int64]] = {}
     for draw in measurement.draws:
-        figures[draw] = _figures(draw, exact, places.tolist())
+        if isinstance(draw, NoisyReach):
+            histograms = [exact.values[draw.measure.histogram][place] for place in places.tolist()]
+            figures[draw] = draw.draw(histograms, centres[draw.measure.chosen].tolist())
+        else:
+            figures[draw] = centres[draw.measure] = _figures(draw, exact, places.tolist())
     return Released(places, groups, figures)
 
 
@@ -269,6 +322,12 @@ def _figures(
         histograms = exact.values[draw.measure.histogram]
         return draw.draw([histograms[place] for place in places])
     held = exact.values[draw.measure]
+    if isinstance(draw.measure, UnitBins):
+        bins = draw.measure.bins
+        flat = [held[place].get(at, 0) for place in places for at in range(bins)]
+        return draw.draw(flat).reshape(len(places), bins)
+    if not draw.measure.by_cell:
+        return draw.draw(held)
     if isinstance(draw.measure, JointTotals):
         flat = [column[place] for column in held for place in places]
         return draw.draw(flat).reshape(len(held), len(places))

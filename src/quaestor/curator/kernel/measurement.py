@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from quaestor.curator.kernel.cut_measures import CUT
 from quaestor.curator.kernel.dated_rows import ChargedBlocks
-from quaestor.curator.kernel.draws import Draw, NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.kernel.draws import (
+    Draw,
+    NoisyMeasure,
+    NoisyQuantile,
+    NoisyReach,
+    NoisyTop,
+    NoisyUnits,
+)
 from quaestor.curator.kernel.measures import Measure, Units
 from quaestor.errors import InvalidParameter
 
@@ -27,13 +35,17 @@ __all__ = ["MOST_CELLS", "CellKey", "Cells", "Code", "Measurement", "code_of", "
 
 MOST_CELLS: Final = 100_000
 _GREATEST: Final = 2**53
+_DRAWS: Final = {NoisyMeasure, NoisyQuantile, NoisyReach, NoisyTop, NoisyUnits}
 _DAY_ZERO: Final = dt.date(1970, 1, 1).toordinal()
+_TIME_ZERO: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # times are in UTC, without saying so
+_MICROSECOND: Final = dt.timedelta(microseconds=1)
+_FIRST_TIME, _LAST_TIME = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 Code = int | float | str
 """What is the identity of a group: a whole number, a float, or a text by its bytes."""
 
 
-def code_of(value: Value, kind: Kind) -> Code | None:
+def code_of(value: Value, kind: Kind) -> Code | None:  # noqa: PLR0911  # a kind, a line
     """The code of a constant; of one that no value of the kind can equal there is none.
 
     >>> code_of(40.0, "integer"), code_of("2024-01-01", "date"), code_of(-0.0, "real")
@@ -49,6 +61,8 @@ def code_of(value: Value, kind: Kind) -> Code | None:
         return value
     if kind == "date" and isinstance(value, str):
         return dt.date.fromisoformat(value).toordinal() - _DAY_ZERO
+    if kind == "timestamp" and isinstance(value, str):
+        return (dt.datetime.fromisoformat(value) - _TIME_ZERO) // _MICROSECOND
     if kind == "boolean" and isinstance(value, bool):
         return int(value)
     if kind in {"integer", "real"} and isinstance(value, int | float):
@@ -69,6 +83,9 @@ def value_of(code: Any, kind: Kind) -> Value:
     if kind == "date":
         days = min(max(int(code) + _DAY_ZERO, 1), dt.date.max.toordinal())
         return dt.date.fromordinal(days).isoformat()
+    if kind == "timestamp":
+        since = min(max(int(code), _FIRST_TIME), _LAST_TIME)
+        return (_TIME_ZERO + since * _MICROSECOND).isoformat(sep=" ")
     return bool(int(code)) if kind == "boolean" else int(code)
 
 
@@ -144,9 +161,11 @@ class Measurement:
     rows: Relation
     cells: Cells
     choice: NoisyUnits | NoisyTop | None
-    draws: tuple[NoisyMeasure | NoisyQuantile, ...]
+    draws: tuple[NoisyMeasure | NoisyQuantile | NoisyReach, ...]
     blocks: ChargedBlocks | None = None
     """The blocks of time that pay, where each has a budget: no other rows are read."""
+    outer_groups: int | None = None
+    """In how many cells a unit may be under outer limits, where what limits cut is measured."""
 
     def __post_init__(self) -> None:
         """Check that everything that is drawn is priced for all the cells a unit may be in."""
@@ -154,12 +173,17 @@ class Measurement:
         if private != isinstance(self.choice, NoisyUnits):
             raise InvalidParameter("choice", self.choice, "of groups by units, if they are private")
         for draw in self.all_draws:
-            if type(draw) not in {NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits}:
+            if type(draw) not in _DRAWS:
                 raise InvalidParameter("draws", type(draw).__name__, "draws of the kernel")
         spread = self.spread
+        chosen: list[Measure] = []  # not hashed: what is nested too deeply is refused elsewhere
         for draw in self.draws:
-            if draw.spread < spread:
+            if draw.measure.by_cell and draw.spread < spread:
                 raise InvalidParameter("spread", draw.spread, f"{spread}: the cells of a unit")
+            if isinstance(draw, NoisyReach) and draw.measure.chosen not in chosen:
+                raise InvalidParameter("draws", draw.measure, "after the quantile that it is about")
+            chosen.append(draw.measure)
+        self._check_cut()
         if isinstance(self.choice, NoisyUnits) and self.choice.mechanism.contributions < spread:
             raise InvalidParameter(
                 "contributions", self.choice.mechanism.contributions, f"at least {spread}"
@@ -168,6 +192,16 @@ class Measurement:
             raise InvalidParameter("blocks", type(self.blocks).__name__, "charged blocks")
         if not self.all_draws:
             raise InvalidParameter("draws", 0, "at least one")
+
+    def _check_cut(self) -> None:
+        """Check that there are outer limits where what limits cut is drawn."""
+        if isinstance(self.choice, NoisyTop) and type(self.choice.measure) in CUT:
+            raise InvalidParameter("choice", self.choice, "of groups by what is shown of them")
+        groups = self.outer_groups
+        if any(type(draw.measure) in CUT for draw in self.draws) and (
+            type(groups) is not int or groups < self.cells.groups
+        ):
+            raise InvalidParameter("outer_groups", groups, "as many groups as count, or more")
 
     @property
     def spread(self) -> int:
@@ -197,6 +231,6 @@ class Measurement:
         """What the engine is asked for: each once, histograms in place of their quantiles."""
         asked: dict[Measure, None] = {Units(): None} if self.cells.count is None else {}
         for draw in self.all_draws:
-            chosen = draw.measure
-            asked[chosen.histogram if isinstance(draw, NoisyQuantile) else chosen] = None  # type: ignore[attr-defined]
+            ranked = isinstance(draw, NoisyQuantile | NoisyReach)
+            asked[draw.measure.histogram if ranked else draw.measure] = None  # type: ignore[attr-defined]
         return tuple(asked)

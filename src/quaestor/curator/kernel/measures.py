@@ -2,7 +2,8 @@
 
 Each says how far one unit can move it in one cell, and the kernel's statement clamps every unit's
 contribution to just that, by the same constants. They are limited so that no sum overflows: a value
-is at most 2**26 steps, a contribution at most 2**50.
+is at most 2**36 steps, a contribution at most 2**50. Of values beyond 2**26 steps one unit's sum is
+moved into 62 bits before anything else is done with it.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ __all__ = [
     "Distinct",
     "JointTotals",
     "Measure",
+    "Reach",
     "RowCount",
     "Total",
+    "UnitBins",
     "Units",
     "ValueCounts",
 ]
 
-_MOST_STEPS: Final = 2**26
+_MOST_STEPS: Final = 2**36
 _MOST: Final = 2**50
+_MOST_EDGES: Final = 1000
 
 
 class Measure(ABC):
@@ -44,6 +48,11 @@ class Measure(ABC):
     @property
     def grows(self) -> bool:
         """Whether one more unit never makes it smaller."""
+        return True
+
+    @property
+    def by_cell(self) -> bool:
+        """Whether there is one number a cell; else there is one for the whole question."""
         return True
 
 
@@ -189,6 +198,43 @@ class ValueCounts(_Stepped):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnitBins(Measure):
+    """How many units have how much, each of them in one bin: a vector, one number a bin.
+
+    ``of`` is what decides: ``rows`` (how many a unit has, or in that of the groups by ``keys``
+    where it has most), ``groups`` (how many groups by ``keys`` it is in), or ``value`` (the first
+    key, a number, in one of its rows, that whose MD5 comes first). With edges a, b, ... the bins
+    are up to a, above a up to b, ..., and above the last. Edges are constants of the measure.
+    """
+
+    of: str
+    edges: tuple[float, ...]
+    keys: tuple[Expression, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that every number is in just one bin."""
+        if self.of not in {"rows", "groups", "value"}:
+            raise InvalidParameter("of", self.of, "rows, groups or value")
+        if self.of == "value" and len(self.keys) != 1:
+            raise InvalidParameter("keys", len(self.keys), "one number, for values")
+        rising = all(a < b for a, b in zip(self.edges, self.edges[1:], strict=False))
+        finite = all(type(edge) is float and abs(edge) <= 1e100 for edge in self.edges)
+        if not (1 <= len(self.edges) <= _MOST_EDGES and rising and finite):
+            valid = f"1 to {_MOST_EDGES} rising finite floats"
+            raise InvalidParameter("edges", len(self.edges), valid)
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are."""
+        return len(self.edges) + 1
+
+    @property
+    def sensitivity(self) -> int:
+        """One unit more is one more in one bin, and nothing in the others."""
+        return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen(Measure):
     """One quantile of a histogram: what is drawn, where two quantiles share the histogram."""
 
@@ -199,3 +245,20 @@ class Chosen(Measure):
     def sensitivity(self) -> int:
         """How far one unit can move a rank."""
         return self.histogram.sensitivity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach(Measure):
+    """How far to either side of a chosen quantile its interval goes, in steps."""
+
+    chosen: Chosen
+
+    @property
+    def sensitivity(self) -> int:
+        """How far one unit can move a rank."""
+        return self.chosen.sensitivity
+
+    @property
+    def histogram(self) -> ValueCounts:
+        """Whose ranks decide."""
+        return self.chosen.histogram

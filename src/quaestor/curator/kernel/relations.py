@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from quaestor.curator.kernel.columns import Mismatch, read, read_unit
+from quaestor.curator.kernel.unit_figures import figure_of
 from quaestor.curator.language import query as q
 from quaestor.curator.scalars.scalar import SQL, Scalar, common
 from quaestor.curator.scalars.writer import ScalarWriter
@@ -102,6 +103,8 @@ class Relations:
     wanted: AbstractSet[str]
     capped: bool = False
     blocks: ChargedBlocks | None = None
+    outer: float | None = None
+    """If rows are those under the outer limits of the tables: how many times those that count."""
 
     @property
     def sql(self) -> SQL:
@@ -124,8 +127,22 @@ class Relations:
                 return self.private_tables(relation.left) + self.private_tables(relation.right)
             case q.Union():
                 return max(map(self.private_tables, relation.parts), default=0)
-            case q.Filtered() | q.Projected():
+            case q.Filtered() | q.Projected() | q.PerUnit():
                 return self.private_tables(relation.rows)
+        raise InvalidParameter("relation", type(relation).__name__, "a relation")
+
+    def scans(self, relation: q.Relation) -> list[Table]:
+        """The private tables that are read, each as often as it is."""
+        match relation:
+            case q.Scan():
+                table = self._declared(relation.table)
+                return [table] * table.private
+            case q.Join():
+                return self.scans(relation.left) + self.scans(relation.right)
+            case q.Union():
+                return [table for part in relation.parts for table in self.scans(part)]
+            case q.Filtered() | q.Projected() | q.PerUnit():
+                return self.scans(relation.rows)
         raise InvalidParameter("relation", type(relation).__name__, "a relation")
 
     def _declared(self, name: str) -> Table:
@@ -142,7 +159,7 @@ class Relations:
         there.update({name: name for name in base.types})
         unit, columns, day = None, {}, None
         cut = self._cut(table)
-        for facts in table.columns:
+        for facts in (each if self.outer is None else each.beyond for each in table.columns):
             is_unit, is_date = facts.name == table.unit, facts.name == cut
             if not (cap or is_unit or is_date or facts.name in self.wanted):
                 continue
@@ -150,22 +167,23 @@ class Relations:
             if name is None:
                 raise SourceUnavailable(table.name, f"it has no column {facts.name!r}")
             stored = "t." + self.sql.dialect.name_of(name)
+            found = self.sql, stored, base.types[name], table.source.format
             try:
                 if is_unit:
-                    unit = read_unit(facts, self.sql, stored, base.types[name])
+                    unit = read_unit(facts, *found)
                 if is_date:
-                    day = read(facts, self.sql, stored, base.types[name])
+                    day = read(facts, *found)
                 if cap or facts.name in self.wanted:
                     # Bounds of a unit do not make two people one, not even in a condition.
                     free = replace(facts, low=None, high=None) if is_unit else facts
-                    value = read(free, self.sql, stored, base.types[name])
+                    value = read(free, *found)
                     columns[facts.name] = replace(value, unit=is_unit)
             except Mismatch as problem:
                 raise SourceUnavailable(table.name, str(problem)) from None
         if table.private and unit is None:
             raise InvalidParameter("unit", table.unit, "a declared column of the table")
         source = f"{base.sql} AS t"
-        found = EngineRows(
+        rows = EngineRows(
             sql=_select(_listed(columns), source, unit)
             if cut is None
             else self._dated(_listed(columns), source, unit, day),
@@ -175,7 +193,7 @@ class Relations:
             bound=cut is not None,
             dated=frozenset() if cut is None else frozenset({table.name}),
         )
-        return self._few(found, cap) if cap else found
+        return self._few(rows, cap) if cap else rows
 
     def _cut(self, table: Table) -> str | None:
         """The column by which a table is cut to the charged blocks, if it is."""
@@ -208,8 +226,7 @@ class Relations:
         """How many rows of a unit are kept: where tables are joined, or the owner says so."""
         if not table.private or not (self.capped or table.total_rows is not None):
             return None
-        most = table.contribution or q.Contribution(rows=1, groups=1)
-        return table.total_rows or most.rows * most.groups
+        return table.total_cap(times=self.outer)
 
     def _few(self, rows: EngineRows, cap: int) -> EngineRows:
         """At most so many rows of each unit, by an order of what they hold."""
@@ -236,11 +253,33 @@ class Relations:
         sql = _select(_listed(columns), f"({below.sql}) t", below.unit and _unit("u", below.unit))
         return replace(below, sql=sql, columns=_named(columns))
 
+    def _per_unit(self, relation: q.PerUnit) -> EngineRows:
+        """One row a unit, of its own rows alone: they are grouped by it, always."""
+        below = self.rows(relation.rows)
+        if below.unit is None:
+            raise InvalidParameter("rows", "public ones", "about somebody")
+        writer = ScalarWriter(below.columns, self.sql)
+        figures = {
+            name: figure_of(figure, f"x{place}", writer)
+            for place, (name, figure) in enumerate(relation.columns)
+        }
+        if len(figures) < len(relation.columns):
+            raise InvalidParameter("columns", len(relation.columns), "of different names")
+        each = [f"{figure.of_row} AS x{place}" for place, figure in enumerate(figures.values())]
+        made = [f"{figure.of_unit} AS c{place}" for place, figure in enumerate(figures.values())]
+        rows = _select(each, f"({below.sql}) t", _unit("u", below.unit))
+        return replace(
+            below,
+            sql=f"SELECT {', '.join(['u', *made])} FROM ({rows}) s GROUP BY u",  # noqa: S608
+            columns=_named({name: figure.column for name, figure in figures.items()}),
+            most=1,
+        )
+
     def _join(self, relation: q.Join) -> EngineRows:
-        left, right = self.rows(relation.left), self.rows(relation.right)
+        left, right = self.rows(relation.left), self._partners(relation)
         if left.unit is None and right.unit is not None:
             raise InvalidParameter("join", "a public with a private table", "the private one first")
-        if relation.how not in {"inner", "left"} or relation.unique or not relation.on:
+        if relation.how not in {"inner", "left"} or not relation.on:
             raise InvalidParameter("join", relation.how, "inner or left, on columns")
         theirs = right.columns
         if relation.how == "left":  # where there is no partner the copy of the unit is NULL
@@ -259,7 +298,9 @@ class Relations:
         if most > MOST_ROWS:
             raise RefusedQuery(
                 f"the joins can make {most:,} rows of one person, more than {MOST_ROWS:,}",
-                remedy="join fewer tables, or declare a smaller total_rows for them",
+                remedy="join fewer tables, or declare a smaller total_rows for them"
+                if self.outer is None
+                else "declare a smaller outer_total_rows, or ask with --no-whole-error",
             )
         for a, b in relation.on:
             x = ScalarWriter(left.columns, self.sql).scalar(a)
@@ -283,6 +324,18 @@ class Relations:
             bound=left.bound or (relation.how == "inner" and right.bound),
             dated=left.dated | right.dated,
         )
+
+    def _partners(self, relation: q.Join) -> EngineRows:
+        """The right side; of public rows each once, if so asked.
+
+        How many of them agree with one row is counted after that, as always.
+        """
+        rows = self.rows(relation.right)
+        if not relation.unique:
+            return rows
+        if rows.unit is not None:
+            raise InvalidParameter("join", "different private rows", "of public rows, each once")
+        return replace(rows, sql=f"SELECT DISTINCT * FROM ({rows.sql}) t")  # noqa: S608
 
     def _same(self, x: Scalar, y: Scalar) -> str:
         if not (x.whole and y.whole):
@@ -371,6 +424,7 @@ _RELATIONS: Final[dict[type, Callable[[Relations, Any], EngineRows]]] = {
     q.Scan: Relations._scan,  # noqa: SLF001  # the list of all relations, and of nothing else
     q.Filtered: Relations._filtered,  # noqa: SLF001
     q.Projected: Relations._projected,  # noqa: SLF001
+    q.PerUnit: Relations._per_unit,  # noqa: SLF001
     q.Join: Relations._join,  # noqa: SLF001
     q.Union: Relations._union,  # noqa: SLF001
 }

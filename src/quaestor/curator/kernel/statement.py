@@ -21,6 +21,7 @@ from quaestor.curator.kernel.measures import (
     Measure,
     RowCount,
     Total,
+    UnitBins,
     Units,
     ValueCounts,
 )
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.scalars.scalar import SQL, Scalar
 
-__all__ = ["CellStatement", "statements_of"]
+__all__ = ["CellStatement", "StatementAuthor", "statements_of"]
 
 _WORD: Final = 2**31
+_SHORT: Final = 2**26  # sums of so many steps over 2**36 rows have 62 bits
+_WIDEST: Final = 2**62
 _SMALLEST: Final = -600  # as a power of two
 
 
@@ -61,7 +64,7 @@ def statements_of(
     """The first statement is of all plain measures together; each other measure has its own."""
     if rows.unit is None:
         raise InvalidParameter("rows", "public ones", "about somebody")
-    author = _Author(rows, cells, sql)
+    author = StatementAuthor(rows, cells, sql)
     plain = tuple(m for m in measures if type(m) in {Units, RowCount, Total, JointTotals})
     made = [CellStatement(sql=author.plain(plain), measures=plain)]
     for measure in measures:
@@ -69,13 +72,15 @@ def statements_of(
             made.append(CellStatement(sql=author.distinct(measure), measures=(measure,)))
         elif type(measure) is ValueCounts:
             made.append(CellStatement(sql=author.histogram(measure), measures=(measure,)))
+        elif type(measure) is UnitBins:
+            made.append(CellStatement(sql=author.bins(measure), measures=(measure,)))
         elif measure not in plain:
             raise InvalidParameter("measure", type(measure).__name__, "a measure")
     return made
 
 
 @dataclass(frozen=True, slots=True)
-class _Author:
+class StatementAuthor:
     """Writes the statements of one question."""
 
     rows: relations.EngineRows
@@ -107,11 +112,13 @@ class _Author:
             return f"CAST(CAST({x.sql} AS INT) AS BIGINT)"
         if x.kind == "date":
             return f"CAST({self.sql.dialect.days.format(x.sql)} AS BIGINT)"
+        if x.kind == "timestamp":
+            return f"CAST({self.sql.dialect.microseconds.format(x.sql)} AS BIGINT)"
         if x.kind == "real":
             return f"({self.sql.number(x)} + {self.sql.real(0.0)})"  # there is one zero
         return x.sql
 
-    def _numbered(self, operands: dict[str, str], clamped: dict[str, str]) -> str:
+    def numbered(self, operands: dict[str, str], clamped: dict[str, str]) -> str:
         """Rows about somebody in some cell: ``u``, the cell, and the operands."""
         keys = {f"k{at}": self._code(at) for at in range(len(self.cells.keys))}
         listed = [f"{value} AS {name}" for name, value in {**keys, **operands}.items()]
@@ -151,7 +158,7 @@ class _Author:
             return self.sql.real(code)
         return f"CAST({code} AS BIGINT)"
 
-    def _steps(self, measure: Total | ValueCounts, name: str) -> tuple[str, str]:
+    def steps(self, measure: Total | ValueCounts, name: str) -> tuple[str, str]:
         """A number before, and in whole steps after, it was moved into the measure's bounds.
 
         It is a column by then: moving a long expression into bounds would write it out twice.
@@ -170,6 +177,14 @@ class _Author:
         sized(4 * x.size)
         steps = self.sql.integer(f"{inside} / {self.sql.real(step)}", 32 if short else 64)
         return self.sql.number(x), steps
+
+    def outside(self, measure: Total, name: str) -> tuple[str, str]:
+        """A number before, and a mark where it is not between the measure's bounds."""
+        x = self._scalar(measure.operand)
+        if x.kind not in {"integer", "real"}:
+            raise InvalidParameter("operand", f"a {x.kind}", "a number")
+        low, high = (self.sql.real(end * measure.step) for end in (measure.low, measure.high))
+        return self.sql.number(x), f"CASE WHEN r.{name} < {low} OR r.{name} > {high} THEN 1 END"
 
     # From rows to one row a unit and cell
 
@@ -191,7 +206,8 @@ class _Author:
             for name in self.cell
         ]
 
-    def _by_cell(self, rows: str, figures: list[str], more: Sequence[str] = ()) -> str:
+    def by_cell(self, rows: str, figures: list[str], more: Sequence[str] = ()) -> str:
+        """Figures of rows, one row a cell."""
         by = [*self.cell, *more]
         listed = ", ".join([*self._shown(), *more, *figures])
         grouped = f" GROUP BY {', '.join(by)}" if by else ""
@@ -199,6 +215,12 @@ class _Author:
 
     def plain(self, measures: tuple[Measure, ...]) -> str:
         """Units, rows and totals: added up by unit and cell, clamped, added up by cell."""
+        each, figures = self.contributions(measures)
+        added = [self.sql.dialect.added.format(f"m{at}") for at in range(figures)]
+        return self.by_cell(each, ["COUNT(*)", *added])
+
+    def contributions(self, measures: Sequence[Measure]) -> tuple[str, int]:
+        """One row a unit and cell that count: ``u``, the cell, and ``m0``, ``m1``, ..., clamped."""
         before: dict[str, str] = {}
         after: dict[str, str] = {}
         sums: list[str] = []
@@ -223,22 +245,28 @@ class _Author:
                 for part, total in enumerate(totals):
                     assert type(total) is Total  # noqa: S101
                     name = f"{at}_{part}"
-                    before[f"x{name}"], after[f"o{name}"] = self._steps(total, f"x{name}")
+                    before[f"x{name}"], after[f"o{name}"] = self.steps(total, f"x{name}")
                     sums += [
                         f"COUNT(o{name}) AS n{name}",
-                        f"CAST(COALESCE(SUM(o{name}), 0) AS BIGINT) AS s{name}",
+                        f"{self.unit_sum(f'o{name}', total)} AS s{name}",
                     ]
                     columns += [f"n{name}", f"s{name}"]
                     parts.append(self._contribution(f"s{name}", f"n{name}", total))
                 figures += _jointly(parts, measure.bound) if type(measure) is JointTotals else parts
-        numbered = self._numbered(before, after)
+        numbered = self.numbered(before, after)
         by = ", ".join(["u", *self.cell])
         listed = ", ".join([by, "COUNT(*) AS n", *sums])
         by_unit = self._kept(f"SELECT {listed} FROM ({numbered}) s GROUP BY {by}", columns)  # noqa: S608
         clamped = [f"{figure} AS m{at}" for at, figure in enumerate(figures)]
-        each = f"SELECT {', '.join([*self.cell, *clamped]) or '1 AS one'} FROM ({by_unit}) q"  # noqa: S608
-        added = [self.sql.dialect.added.format(f"m{at}") for at in range(len(figures))]
-        return self._by_cell(each, ["COUNT(*)", *added])
+        each = f"SELECT {', '.join(['u', *self.cell, *clamped])} FROM ({by_unit}) q"  # noqa: S608
+        return each, len(figures)
+
+    def unit_sum(self, steps: str, measure: Total) -> str:
+        """One unit's sum in 64 bits: of few steps as it is, of many after it was moved there."""
+        if max(abs(measure.low), abs(measure.high)) <= _SHORT:
+            return f"CAST(COALESCE(SUM({steps}), 0) AS BIGINT)"
+        wide = f"COALESCE({self.sql.dialect.added.format(steps)}, 0)"
+        return f"CAST(LEAST(GREATEST({wide}, -{_WIDEST}), {_WIDEST}) AS BIGINT)"
 
     def _contribution(self, total: str, count: str, measure: Total) -> str:
         """What one unit adds to one cell, as if it had at most ``rows`` rows: clamped, always.
@@ -264,7 +292,7 @@ class _Author:
             value = f"CAST({self.sql.rounded(x).sql} AS BIGINT)"
         elif x.kind == "boolean":
             value = f"CAST({x.sql} AS INT)"
-        numbered = self._numbered({"x": value}, {"v": "r.x"})
+        numbered = self.numbered({"x": value}, {"v": "r.x"})
         by = ", ".join(["u", *self.cell])
         kept = self._kept(f"SELECT DISTINCT {by}, v FROM ({numbered}) s", ["v"])  # noqa: S608
         order = f"{md5_of(self.sql, ['u', 'v'])}, v"
@@ -273,7 +301,7 @@ class _Author:
             f"FROM ({kept}) d WHERE v IS NOT NULL"
         )
         picked = f"SELECT * FROM ({ranked}) e WHERE nth <= {measure.rows}"  # noqa: S608
-        return self._by_cell(picked, ["COUNT(DISTINCT v)"])
+        return self.by_cell(picked, ["COUNT(DISTINCT v)"])
 
     def histogram(self, measure: ValueCounts) -> str:
         """Rows by value: of a unit with too many, those in the middle of equal stretches.
@@ -282,8 +310,8 @@ class _Author:
         are ``(2 rows rank + count) / 2 count``, rounded down: none at 0, and just ``rows`` at the
         end, so that no unit counts with more.
         """
-        before, after = self._steps(measure, "x")
-        numbered = self._numbered({"x": before}, {"v": after})
+        before, after = self.steps(measure, "x")
+        numbered = self.numbered({"x": before}, {"v": after})
         by = ", ".join(["u", *self.cell])
         counted = f"SELECT {by}, v, COUNT(*) AS n FROM ({numbered}) s GROUP BY {by}, v"  # noqa: S608
         kept = self._kept(counted, ["v", "n"])
@@ -299,7 +327,50 @@ class _Author:
         thin = f"CASE WHEN every <= {measure.rows} THEN n ELSE {upto} - {below} END"
         picked = f"SELECT {', '.join([*self.cell, 'v'])}, {thin} AS m FROM ({ranked}) i"  # noqa: S608
         some = f"SELECT * FROM ({picked}) j WHERE m > 0"  # noqa: S608
-        return self._by_cell(some, [self.sql.dialect.added.format("m")], ["v"])
+        return self.by_cell(some, [self.sql.dialect.added.format("m")], ["v"])
+
+    def bins(self, measure: UnitBins) -> str:
+        """Units by how much they have: one row a unit and cell, and of it the number of its bin."""
+        by = ", ".join(["u", *self.cell])
+        if measure.of == "value":
+            x = self._scalar(measure.keys[0])
+            if x.kind not in {"integer", "real"}:
+                raise InvalidParameter("operand", f"a {x.kind}", "a number")
+            numbered = self.numbered({"x": self.sql.number(x)}, {"s": "r.x"})
+            # what is not there comes last, and goes only when the unit's cells are chosen
+            missing = "CASE WHEN s IS NULL THEN 1 ELSE 0 END"
+            order = f"{missing}, {md5_of(self.sql, ['u', 's'])}, s"
+            ranked = (
+                f"SELECT {by}, s, row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS nth "  # noqa: S608
+                f"FROM ({numbered}) v"
+            )
+            by_unit = f"SELECT {by}, s FROM ({ranked}) w WHERE nth = 1"  # noqa: S608
+        else:
+            keys = {f"x{at}": self._scalar(key) for at, key in enumerate(measure.keys)}
+            values = {
+                name: self.sql.number(x) if x.kind in {"integer", "real"} else x.sql
+                for name, x in keys.items()
+            }
+            numbered = self.numbered(values, {f"o{at}": f"r.x{at}" for at in range(len(keys))})
+            groups = ", ".join([by, *(f"o{at}" for at in range(len(keys)))])
+            parts = f"SELECT {groups}, COUNT(*) AS n FROM ({numbered}) v GROUP BY {groups}"  # noqa: S608
+            much = "MAX(n)" if measure.of == "rows" else "COUNT(*)"
+            by_unit = f"SELECT {by}, {much} AS s FROM ({parts}) w GROUP BY {by}"  # noqa: S608
+        kept = self._kept(by_unit, ["s"])
+        place = self._bin(measure.edges, 0, len(measure.edges))
+        placed = (
+            f"SELECT {', '.join([*self.cell, f'{place} AS v'])} FROM ({kept}) h "  # noqa: S608
+            "WHERE s IS NOT NULL"
+        )
+        return self.by_cell(placed, ["COUNT(*)"], ["v"])
+
+    def _bin(self, edges: Sequence[float], first: int, last: int) -> str:
+        """The number of the bin of ``s``, by halving: how many of these edges are below it."""
+        if first == last:
+            return str(first)
+        middle = (first + last) // 2
+        below, above = self._bin(edges, first, middle), self._bin(edges, middle + 1, last)
+        return f"CASE WHEN s <= {self.sql.real(edges[middle])} THEN {below} ELSE {above} END"
 
 
 def _capped(count: str, most: int) -> str:

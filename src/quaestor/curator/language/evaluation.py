@@ -32,6 +32,7 @@ from quaestor.curator.language.functions import (
     SMALLEST_DIVISOR,
     TEXT_DATE,
     TEXT_NUMBER,
+    TEXT_TIME,
     divided,
     rounded,
 )
@@ -185,6 +186,8 @@ def _from_text(text: str, kind: Kind) -> Value:
             return text
         case "date":
             return text if _is_date(text) else None
+        case "timestamp":
+            return _time(text)
         case "boolean":
             truths = {"true": True, "false": False}
             usual = text in {text.lower(), text.upper(), text.capitalize()}
@@ -195,6 +198,14 @@ def _from_text(text: str, kind: Kind) -> Value:
             number = min(max(float(text), -float(_EXACT)), float(_EXACT))
             number = 0.0 if abs(number) < SMALLEST_DIVISOR else number
             return rounded(number) if kind == "integer" else number
+
+
+def _time(text: str) -> str | None:
+    try:
+        known = TEXT_TIME.fullmatch(text) and dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return known.isoformat(sep=" ") if known else None
 
 
 def _is_date(text: str) -> bool:

@@ -40,9 +40,13 @@ __all__ = [
     "with_children",
 ]
 
-Kind = Literal["integer", "real", "text", "boolean", "date"]
+Kind = Literal["integer", "real", "text", "boolean", "date", "timestamp"]
 Value = int | float | str | bool | None
-"""A constant; dates are texts such as ``2026-11-16``, under the kind ``date``."""
+"""A constant; dates are texts such as ``2026-11-16``, under the kind ``date``.
+
+Times are in UTC, and texts such as ``2026-11-16 08:30:00``, under the kind ``timestamp``, with six
+decimals of a second or none: their order is that of the texts.
+"""
 
 
 class Expression:
@@ -211,6 +215,19 @@ def columns_in(expression: Expression) -> frozenset[str]:
 
 
 _FEW = 5
+_SPELLED = {
+    "concat": "{} || {}",
+    "dow": "DAYOFWEEK({})",
+    "doy": "DAYOFYEAR({})",
+    "days_between": "DATE_DIFF('day', {}, {})",
+    "add_days": "{} + INTERVAL ({}) DAY",
+    "add_months": "{} + INTERVAL ({}) MONTH",
+    **{
+        f"first_of_{unit}": f"DATE_TRUNC('{unit}', {{}})"
+        for unit in ("week", "month", "quarter", "year")
+    },
+}
+"""How SQL writes functions whose names are the language's own."""
 
 
 def spell_constant(constant: Constant) -> str:
@@ -220,7 +237,8 @@ def spell_constant(constant: Constant) -> str:
         return str(value).upper() if value is not None else "NULL"
     if isinstance(value, str):
         quoted = "'" + value.replace("'", "''") + "'"
-        return f"DATE {quoted}" if constant.kind == "date" else quoted
+        word = {"date": "DATE ", "timestamp": "TIMESTAMP "}.get(constant.kind, "")
+        return word + quoted
     return repr(value)
 
 
@@ -266,8 +284,10 @@ def spell(  # noqa: C901  # see below
             case Cast():
                 return f"CAST({words(node.operand)} AS {node.kind.upper()})"
             case Call():
-                arguments = ", ".join(words(argument) for argument in node.arguments)
-                return f"{node.function.upper()}({arguments})"
+                parts = [words(argument) for argument in node.arguments]
+                usual = f"{node.function.upper()}({', '.join(parts)})"
+                template = _SPELLED.get(node.function)
+                return usual if template is None else template.format(*parts)
             case _:
                 return type(node).__name__
 

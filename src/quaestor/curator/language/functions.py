@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FUNCTIONS",
+    "LONGEST_JOINED",
     "NUMBERS",
     "SMALLEST_DIVISOR",
     "TEXT_DATE",
     "TEXT_NUMBER",
+    "TEXT_TIME",
     "Function",
     "divided",
     "rounded",
@@ -40,14 +42,23 @@ TEXT_NUMBER: Final = re.compile(
 """A text that is a number, from its first character to its last; any other casts to NULL."""
 TEXT_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 """A text that may be a date: one of the calendar from the year 1 on."""
+TEXT_TIME: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?)?"
+)
+"""A text that may be a time, without a zone."""
+LONGEST_JOINED: Final = 10_000
+"""So many characters of a text remain where it is joined with another."""
 NUMBERS: Final[frozenset[Kind]] = frozenset({"integer", "real"})
 _MOST_EXPONENT: Final = 64.0
 _LOG_STEPS: Final = 2.0**20
+_LAST_DAY: Final = dt.date.max.toordinal()
 _SPLIT: Final = 2.0**25 + 1.0
-_ANY: Final[frozenset[Kind]] = frozenset({"integer", "real", "text", "boolean", "date"})
-_ORDERED: Final[frozenset[Kind]] = frozenset({"integer", "real", "date"})
+_ORDERED: Final[frozenset[Kind]] = frozenset({"integer", "real", "date", "timestamp"})
+_ANY: Final[frozenset[Kind]] = _ORDERED | {"text", "boolean"}
 _TEXT: Final[frozenset[Kind]] = frozenset({"text"})
 _DATE: Final[frozenset[Kind]] = frozenset({"date"})
+_TIME: Final[frozenset[Kind]] = frozenset({"timestamp"})
 _INTEGER: Final[frozenset[Kind]] = frozenset({"integer"})
 
 
@@ -136,6 +147,26 @@ def _upper(text: str) -> str:
 
 def _lower(text: str) -> str:
     return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in text)
+
+
+def _later(date: str, days: int) -> str | None:
+    ordinal = dt.date.fromisoformat(date).toordinal() + days
+    return dt.date.fromordinal(ordinal).isoformat() if 1 <= ordinal <= _LAST_DAY else None
+
+
+def _months_later(date: str, months: int) -> str | None:
+    """The same day of another month, or its last one."""
+    place = int(date[:4]) * 12 + int(date[5:7]) - 1 + months
+    if not 12 <= place <= 9999 * 12 + 11:
+        return None
+    year, month = divmod(place, 12)
+    last = 31 if month == 11 else (dt.date(year, month + 2, 1) - dt.timedelta(days=1)).day
+    return f"{year:04}-{month + 1:02}-{min(int(date[8:10]), last):02}"
+
+
+def _monday(date: str) -> str:
+    day = dt.date.fromisoformat(date)
+    return (day - dt.timedelta(days=day.weekday())).isoformat()
 
 
 _ALL: Final = (
@@ -269,6 +300,34 @@ _ALL: Final = (
         constant=frozenset({1, 2}),
     ),
     Function(
+        name="trim",
+        takes=(_TEXT,),
+        gives="text",
+        apply=lambda text: text.strip(" "),
+        says="without blanks at its ends; no other white space is taken away",
+    ),
+    Function(
+        name="ltrim",
+        takes=(_TEXT,),
+        gives="text",
+        apply=lambda text: text.lstrip(" "),
+        says="without blanks at its beginning",
+    ),
+    Function(
+        name="rtrim",
+        takes=(_TEXT,),
+        gives="text",
+        apply=lambda text: text.rstrip(" "),
+        says="without blanks at its end",
+    ),
+    Function(
+        name="concat",
+        takes=(_TEXT, _TEXT),
+        gives="text",
+        apply=lambda left, right: left[:LONGEST_JOINED] + right[:LONGEST_JOINED],
+        says="one text after the other, 10,000 characters of each",
+    ),
+    Function(
         name="year",
         takes=(_DATE,),
         gives="integer",
@@ -304,6 +363,56 @@ _ALL: Final = (
         says="the day of the month, 1 to 31",
     ),
     Function(
+        name="week",
+        takes=(_DATE,),
+        gives="integer",
+        apply=lambda date: dt.date.fromisoformat(date).isocalendar().week,
+        says="the week of the year by ISO 8601, 1 to 53",
+    ),
+    Function(
+        name="doy",
+        takes=(_DATE,),
+        gives="integer",
+        apply=lambda date: dt.date.fromisoformat(date).timetuple().tm_yday,
+        says="the day of the year, 1 to 366",
+    ),
+    Function(
+        name="days_between",
+        takes=(_DATE, _DATE),
+        gives="integer",
+        apply=lambda first, last: (dt.date.fromisoformat(last) - dt.date.fromisoformat(first)).days,
+        says="the days from one date to another: DATE_DIFF('day', first, last)",
+    ),
+    Function(
+        name="add_days",
+        takes=(_DATE, _INTEGER),
+        gives="date",
+        apply=_later,
+        says="the date so many days later; NULL outside the years 1 to 9999",
+    ),
+    Function(
+        name="add_months",
+        takes=(_DATE, _INTEGER),
+        gives="date",
+        apply=_months_later,
+        says="the date so many months later, or the last day of that month; NULL outside the "
+        "years 1 to 9999",
+    ),
+    Function(
+        name="first_of_week",
+        takes=(_DATE,),
+        gives="date",
+        apply=_monday,
+        says="the Monday of the date's week: DATE_TRUNC('week', date)",
+    ),
+    Function(
+        name="first_of_quarter",
+        takes=(_DATE,),
+        gives="date",
+        apply=lambda date: f"{date[:5]}{(int(date[5:7]) - 1) // 3 * 3 + 1:02}-01",
+        says="the first day of the date's quarter: DATE_TRUNC('quarter', date)",
+    ),
+    Function(
         name="first_of_month",
         takes=(_DATE,),
         gives="date",
@@ -318,5 +427,49 @@ _ALL: Final = (
         says="the first day of the date's year: DATE_TRUNC('year', date)",
     ),
 )
-FUNCTIONS: Final = {function.name: function for function in _ALL}
+_TIMES: Final = (
+    Function(
+        name="date_of",
+        takes=(_TIME,),
+        gives="date",
+        apply=lambda time: time[:10],
+        says="the date of a time, in UTC",
+    ),
+    Function(
+        name="time_of",
+        takes=(_DATE,),
+        gives="timestamp",
+        apply=lambda date: f"{date} 00:00:00",
+        says="the midnight with which a date begins",
+    ),
+    *(
+        Function(
+            name=part,
+            takes=(_TIME,),
+            gives="integer",
+            apply=lambda time, at=at: int(time[at : at + 2]),
+            says=f"the {part} of a time, {last}",
+        )
+        for part, at, last in (
+            ("hour", 11, "0 to 23"),
+            ("minute", 14, "0 to 59"),
+            ("second", 17, "0 to 59"),
+        )
+    ),
+    Function(
+        name="first_of_hour",
+        takes=(_TIME,),
+        gives="timestamp",
+        apply=lambda time: f"{time[:13]}:00:00",
+        says="the beginning of the time's hour: DATE_TRUNC('hour', time)",
+    ),
+    Function(
+        name="first_of_minute",
+        takes=(_TIME,),
+        gives="timestamp",
+        apply=lambda time: f"{time[:16]}:00",
+        says="the beginning of the time's minute: DATE_TRUNC('minute', time)",
+    ),
+)
+FUNCTIONS: Final = {function.name: function for function in (*_ALL, *_TIMES)}
 """By name."""

@@ -21,12 +21,14 @@ __all__ = [
     "Join",
     "Key",
     "Output",
+    "PerUnit",
     "Projected",
     "Query",
     "Relation",
     "Scan",
     "TopGroups",
     "Union",
+    "UnitFigure",
 ]
 
 
@@ -68,7 +70,7 @@ class Join(Relation):
     """Pairs of rows that agree on columns; NULL agrees with nothing.
 
     Columns of both sides have different names (the parser sees to it by projecting). With
-    ``unique`` the right side, a public table, is reduced to one row a key before joining.
+    ``unique`` the right side, a public table, has each of its different rows once.
     Joins of two private tables are on the unit at least.
     """
 
@@ -77,6 +79,31 @@ class Join(Relation):
     on: tuple[tuple[Column, Column], ...]
     how: Literal["inner", "left"]
     unique: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitFigure:
+    """One value a unit, put together of all its rows.
+
+    ``rows``, ``values`` (that are not NULL) and ``different`` ones are counted up to ``most``.
+    ``total`` and ``mean`` take values in whole steps from ``low`` to ``high``; a total is at most
+    that of ``most`` rows. ``least`` and ``greatest`` are of any kind but true and false.
+    """
+
+    function: Literal["rows", "values", "different", "total", "mean", "least", "greatest"]
+    operand: Expression | None = None
+    most: int = 1
+    low: int = 0
+    high: int = 0
+    step: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PerUnit(Relation):
+    """One row a unit: figures of its rows. Units without a row have none here, either."""
+
+    rows: Relation
+    columns: tuple[tuple[str, UnitFigure], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +141,8 @@ class Aggregate:
     """One aggregate of the rows of a group.
 
     ``low`` and ``high`` bound the operand (a number) and ``step`` is the granularity at which it is
-    added up: they are public. ``probability`` is the quantile's.
+    added up: they are public. ``probability`` is the quantile's. Aggregates of two numbers have a
+    ``second`` operand, with bounds and a step of its own.
     """
 
     function: str
@@ -124,6 +152,10 @@ class Aggregate:
     high: float = 0.0
     step: float = 1.0
     probability: float = 0.5
+    second: Expression | None = None
+    second_low: float = 0.0
+    second_high: float = 0.0
+    second_step: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

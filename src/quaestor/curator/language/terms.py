@@ -41,6 +41,7 @@ __all__ = [
     "ln",
     "lower",
     "measured",
+    "measured_pair",
     "month",
     "rounded",
     "sqrt",
@@ -57,6 +58,7 @@ class Measured(Expression):
     function: str
     operand: Expression | None = None
     probability: float = 0.5
+    second: Expression | None = None
 
 
 class Term:
@@ -169,7 +171,7 @@ Termlike = Term | int | float | str | bool | dt.date | None
 """A term, or a constant: texts are constants, and ``col`` makes columns."""
 
 
-def term(value: Termlike) -> Term:
+def term(value: Termlike) -> Term:  # noqa: PLR0911  # a kind, a line
     """A constant as a term; terms stay."""
     if isinstance(value, Term):
         return value
@@ -182,6 +184,9 @@ def term(value: Termlike) -> Term:
             return Term(Constant(value, "real"))
         case str() | None:
             return Term(Constant(value, "text"))
+        case dt.datetime():
+            utc = value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
+            return Term(Constant(utc.isoformat(sep=" "), "timestamp"))
         case dt.date() if type(value) is dt.date:
             return Term(Constant(value.isoformat(), "date"))
         case _:
@@ -200,6 +205,12 @@ def measured(function: str, of: Termlike, probability: float = 0.5) -> Term:
     """An aggregate of a term; here a text names a column."""
     operand = col(of) if isinstance(of, str) else term(of)
     return Term(Measured(function, operand.expression, probability))
+
+
+def measured_pair(function: str, first: Termlike, second: Termlike) -> Term:
+    """An aggregate of two terms; here texts name columns."""
+    one, other = (col(of) if isinstance(of, str) else term(of) for of in (first, second))
+    return Term(Measured(function, one.expression, second=other.expression))
 
 
 def _call(function: str, *arguments: Termlike) -> Term:

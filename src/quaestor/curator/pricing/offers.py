@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from quaestor.accounting.releases.base import check_real
 from quaestor.curator.aggregates import kind_of
+from quaestor.curator.aggregates.count import CountKind
+from quaestor.curator.aggregates.count_distinct import UnitsKind
 from quaestor.curator.aggregates.recipe import Expected, Scatter
+from quaestor.curator.kernel.cut_measures import CUT
 from quaestor.curator.kernel.draws import NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement, code_of
-from quaestor.curator.kernel.measures import Chosen, Units
+from quaestor.curator.kernel.measures import Chosen, Reach, Units
 from quaestor.curator.language.expressions import Aggregated, Keyed
+from quaestor.curator.language.query import Aggregate
 from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
 from quaestor.curator.pricing.budget_shares import shares
+from quaestor.curator.pricing.editions import EARLIER, FIRST, LATEST
 from quaestor.curator.pricing.priced_parts import Part, parts_of
+from quaestor.curator.pricing.whole_error import WHOLE_SHARE, whole_error_of
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -27,8 +33,9 @@ if TYPE_CHECKING:
     from quaestor.curator.aggregates.recipe import Recipe
     from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.kernel.measures import Measure
-    from quaestor.curator.language.query import Aggregate, Query
+    from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.budget_shares import Noise
+    from quaestor.curator.questions.outer_plan import OuterPlan
 
 __all__ = [
     "Accuracy",
@@ -37,6 +44,7 @@ __all__ = [
     "cells_of",
     "measures_of",
     "offer",
+    "other_editions",
 ]
 
 _LARGEST_BUDGET, _SMALLEST_BUDGET = 1e4, 1e-9
@@ -55,6 +63,8 @@ class Offer:
     expected: tuple[Expected, ...]
     confidence: float
     noise: Noise
+    whole: OuterPlan | None = None
+    """What outer limits make of the question, where its whole error is answered too."""
 
     @property
     def choice(self) -> Draw | None:
@@ -91,6 +101,18 @@ class Offer:
         """The probability that private groups betray a unit, exactly; 0 if keys are declared."""
         return sum((draw.delta for draw in self._all), Fraction(0))
 
+    @property
+    def whole_draws(self) -> tuple[Draw, ...]:
+        """What is drawn for the whole error."""
+        return tuple(draw for draw in self.draws if type(draw.measure) in CUT)
+
+    @property
+    def whole_price(self) -> Fraction:
+        """What the whole error costs: of the epsilon or, with Gaussian noise, of the rho."""
+        gaussian = self.noise == "gaussian"
+        prices = (draw.rho if gaussian else draw.epsilon for draw in self.whole_draws)
+        return sum((each for each in prices if each is not None), Fraction(0))
+
     @cached_property
     def composition(self) -> Composition:
         """All of it together, as if it was all that is ever released."""
@@ -124,31 +146,43 @@ def offer(  # noqa: PLR0913  # the ways to say how much, and for what
     accuracy: Accuracy | None = None,
     delta: float | None = None,
     confidence: float = 0.95,
+    edition: int = LATEST,
+    quantile_intervals: bool = True,
+    outer: OuterPlan | None = None,
 ) -> Offer:
     """The most accurate answer that a budget buys, or the cheapest of an accuracy.
 
     Exactly one of these is given: an ``epsilon``, for geometric noise, of which no more is spent;
     a ``rho``, for Gaussian noise, likewise; or the ``accuracy`` of some outputs. ``delta`` is for
     queries whose groups are private, and all of it is theirs. How a budget is divided is told in
-    :mod:`quaestor.curator.pricing.budget_shares`.
+    :mod:`quaestor.curator.pricing.budget_shares`. ``edition`` is one of
+    :mod:`quaestor.curator.pricing.editions`. Without ``quantile_intervals`` quantiles have none,
+    and what those would cost goes to the rest. With
+    ``outer`` a share of it pays for the whole error; an accuracy costs as much more.
     """
     given = [each for each in (epsilon, rho, accuracy) if each is not None]
     if len(given) != 1:
         raise InvalidParameter("budget", len(given), "one of epsilon, rho and accuracy")
     if not 0.0 < confidence < 1.0:
         raise InvalidParameter("confidence", confidence, "a number between 0 and 1")
-    measuring = measures_of(query)
+    measuring = measures_of(query, edition=edition, quantile_intervals=quantile_intervals)
     noise: Noise = "gaussian" if rho is not None else "geometric"
     if accuracy is not None:
         noise = accuracy.noise
-    parts = parts_of(query, measuring, noise=noise, delta=delta)
+    parts = parts_of(query, measuring, noise=noise, delta=delta, confidence=confidence)
+    whole = None if outer is None else whole_error_of(query, outer, noise=noise)
+    share = Fraction(0) if whole is None else WHOLE_SHARE
     if accuracy is not None:
         budgets = budgets_for(query, measuring, parts, accuracy)
+        rest = sum(budgets, Fraction(0)) * share / (1 - share)
     else:
         name, value = ("epsilon", epsilon) if rho is None else ("rho", rho)
-        budget = check_real(name, value, low=_SMALLEST_BUDGET, high=_LARGEST_BUDGET)
-        budgets = _divided(parts, Fraction(budget), noise)
+        budget = Fraction(check_real(name, value, low=_SMALLEST_BUDGET, high=_LARGEST_BUDGET))
+        budgets = _divided(parts, budget * (1 - share), noise)
+        rest = budget * share
     drawn = [part.draw(each) for part, each in zip(parts, budgets, strict=True)]
+    if whole is not None:
+        drawn += whole.draws(rest, noise)
     chooses = parts[0].chooses
     measurement = Measurement(
         dataset=query.dataset,
@@ -156,6 +190,7 @@ def offer(  # noqa: PLR0913  # the ways to say how much, and for what
         cells=cells_of(query),
         choice=cast("Any", drawn[0] if chooses else None),
         draws=cast("Any", tuple(drawn[1:] if chooses else drawn)),
+        outer_groups=None if whole is None else whole.plan.caps.groups,
     )
     bare = Offer(
         measuring=measuring,
@@ -163,6 +198,7 @@ def offer(  # noqa: PLR0913  # the ways to say how much, and for what
         expected=(),
         confidence=confidence,
         noise=noise,
+        whole=outer,
     )
     return replace(bare, expected=_expected(query, bare))
 
@@ -202,23 +238,43 @@ class Measuring:
     selects: bool
 
 
-def measures_of(query: Query) -> Measuring:
+def measures_of(
+    query: Query, *, edition: int = LATEST, quantile_intervals: bool = True
+) -> Measuring:
     """The measures that the aggregates of a query share, each once, and the aggregates' recipes.
 
     A sum next to a mean of the same operand takes the measures of the mean. Private groups take
-    their units.
+    their units, and where one row of a unit counts, so do their rows: they are paid for once.
     """
+    if edition not in {LATEST, *EARLIER}:
+        raise InvalidParameter("edition", edition, f"one from {FIRST} to {LATEST}")
     centres = {_same(each) for each in query.aggregates if kind_of(each.function).centres}
-    recipes = tuple(
-        kind_of(each.function).recipe(each, query.contribution.rows, centred=_same(each) in centres)
-        for each in query.aggregates
-    )
+
     selects = any(key.values is None for key in query.keys)
+    units = selects or any(each.function == UnitsKind.name for each in query.aggregates)
+    shares_units = edition != FIRST and units and query.contribution.rows == 1
+
+    def recipe_for(place: int, each: Aggregate) -> Recipe:
+        kind = kind_of(each.function)
+        ranked = query.top is not None and query.top.place == place  # scores are of few steps
+        bare = kind.buys_interval and not quantile_intervals
+        first = edition == FIRST or ranked or bare
+        if shares_units and not ranked and each == Aggregate(function=CountKind.name):
+            kind = kind_of(UnitsKind.name)  # a unit has one row: to count either is the same
+        made = kind.first_recipe if first else kind.recipe
+        return made(each, query.contribution.rows, centred=_same(each) in centres)
+
+    recipes = tuple(recipe_for(*each) for each in enumerate(query.aggregates))
     taken: dict[Measure, None] = {Units(): None} if selects else {}
     for recipe in recipes:
         for measure in recipe.measures:
-            taken[measure.histogram if isinstance(measure, Chosen) else measure] = None
+            taken[measure.histogram if isinstance(measure, Chosen | Reach) else measure] = None
     return Measuring(measures=tuple(taken), recipes=recipes, selects=selects)
+
+
+def other_editions(query: Query, measuring: Measuring) -> tuple[int, ...]:
+    """The earlier editions of pricing that would measure a query otherwise, the last one first."""
+    return tuple(each for each in EARLIER if measures_of(query, edition=each) != measuring)
 
 
 def cells_of(query: Query) -> Cells:

@@ -8,8 +8,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from quaestor.accounting import releases
-from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
-from quaestor.curator.kernel.measures import Chosen, Measure, Units
+from quaestor.curator.kernel.draws import (
+    NoisyMeasure,
+    NoisyQuantile,
+    NoisyReach,
+    NoisyTop,
+    NoisyUnits,
+)
+from quaestor.curator.kernel.measures import Chosen, Measure, Reach, UnitBins, Units, ValueCounts
 from quaestor.curator.pricing.budget_shares import (
     few_digits_down,
     few_digits_up,
@@ -25,6 +31,7 @@ from quaestor.mechanisms import (
     DiscreteGaussian,
     Geometric,
     PartitionSelection,
+    QuantileReach,
     TopK,
 )
 
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
     from quaestor.curator.pricing.budget_shares import Noise
     from quaestor.curator.pricing.offers import Measuring
 
-__all__ = ["Part", "combinations_of", "parts_of", "spread_of"]
+__all__ = ["Part", "additive", "combinations_of", "noisy_bins", "parts_of", "spread_of"]
 
 _MOST_GRAINS = 2**16  # in a sensitivity; the mechanisms take 100,000
 _LARGEST_SCALE, _LARGEST_SIGMA = 2.0**40, 1e9
@@ -60,9 +67,16 @@ class Part:
 
 
 def parts_of(
-    query: Query, measuring: Measuring, *, noise: Noise, delta: float | None
+    query: Query,
+    measuring: Measuring,
+    *,
+    noise: Noise,
+    delta: float | None,
+    confidence: float = 0.95,
 ) -> tuple[Part, ...]:
     """All parts of a query, each with its weight: a choice of groups first.
+
+    Intervals that are measured for themselves are of that confidence.
 
     The largest groups are chosen among declared ones only: of private groups those that are shown
     have noisy figures already, by which they are sorted for nothing.
@@ -80,8 +94,11 @@ def parts_of(
     for measure, weight in weights.items():
         if isinstance(measure, Chosen):
             parts.append(_quantile(measure, weight, spread, noise))
+        elif isinstance(measure, Reach):
+            parts.append(_reach(measure, weight, spread, noise, confidence))
         else:
-            parts.append(_additive(measure, weight, spread, noise))
+            weighed = measure_weight(weight, spread=spread, noise=noise)
+            parts.append(additive(measure, weighed, spread, noise))
     if not parts:
         raise InvalidParameter("query", 0, "one with at least one aggregate, or private keys")
     return tuple(parts)
@@ -108,10 +125,11 @@ def spread_of(query: Query) -> int:
     return max(min(limits), 1)
 
 
-def _additive(measure: Measure, weight: float, spread: int, noise: Noise) -> Part:
+def additive(measure: Measure, weight: float, spread: int, noise: Noise) -> Part:
+    """A measure with noise, of so many groups of a unit."""
     return Part(
         measure=measure,
-        weight=measure_weight(weight, spread=spread, noise=noise),
+        weight=weight,
         draw=(_geometric if noise == "geometric" else _gaussian)(measure, spread),
     )
 
@@ -143,6 +161,13 @@ def _geometric(measure: Measure, spread: int) -> Callable[[Fraction], Draw]:
         return drawn(few_digits_up(start, holds))
 
     return draw
+
+
+def noisy_bins(measure: UnitBins, epsilon: Fraction) -> NoisyMeasure:
+    """A histogram of units with the least geometric noise that an epsilon buys."""
+    drawn = _geometric(measure, 1)(epsilon)
+    assert isinstance(drawn, NoisyMeasure)  # noqa: S101  # by its definition
+    return drawn
 
 
 def _gaussian(measure: Measure, spread: int) -> Callable[[Fraction], Draw]:
@@ -225,11 +250,7 @@ def _quantile(measure: Chosen, weight: float, spread: int, noise: Noise) -> Part
 
     def drawn(epsilon: float) -> NoisyQuantile:
         chosen = CountedQuantile(
-            probability=measure.probability,
-            low=histogram.low,
-            high=histogram.high,
-            rows=histogram.rows,
-            epsilon=epsilon,
+            probability=measure.probability, epsilon=epsilon, **_domain(histogram)
         )
         return NoisyQuantile(measure=measure, mechanism=chosen, spread=spread)
 
@@ -238,6 +259,29 @@ def _quantile(measure: Chosen, weight: float, spread: int, noise: Noise) -> Part
         weight=quantile_weight(weight, measure.probability, spread=spread, noise=noise),
         draw=_choosing(drawn, count=spread, factor=1, noise=noise),
     )
+
+
+def _reach(measure: Reach, weight: float, spread: int, noise: Noise, confidence: float) -> Part:
+    histogram, probability = measure.histogram, measure.chosen.probability
+
+    def drawn(epsilon: float) -> NoisyReach:
+        chosen = QuantileReach(
+            probability=probability,
+            epsilon=epsilon,
+            confidence=confidence,
+            **_domain(histogram),
+        )
+        return NoisyReach(measure=measure, mechanism=chosen, spread=spread)
+
+    return Part(
+        measure=measure,
+        weight=quantile_weight(weight, probability, spread=spread, noise=noise),
+        draw=_choosing(drawn, count=spread, factor=1, noise=noise),
+    )
+
+
+def _domain(histogram: ValueCounts) -> dict[str, int]:
+    return {"low": histogram.low, "high": histogram.high, "rows": histogram.rows}
 
 
 def _choosing(

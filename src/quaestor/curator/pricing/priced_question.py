@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
+from quaestor.curator.pricing.editions import LATEST
 from quaestor.curator.pricing.offers import Accuracy, offer
+from quaestor.curator.questions.outer_plan import outer_plan
 from quaestor.curator.questions.stored_form import canonical_json, to_wire
 from quaestor.curator.sql import parse
 from quaestor.errors import InvalidParameter, RefusedQuery
@@ -21,14 +23,26 @@ from quaestor.ledger import query_digest
 from quaestor.ledger.amounts import above
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quaestor.accounting.releases import Release
     from quaestor.curator.builder.tables import Question
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.offers import Offer
+    from quaestor.curator.questions.outer_plan import OuterPlan
 
-__all__ = ["DELTA_SHARE", "Budget", "Cost", "Priced", "identity_of", "plan", "price"]
+__all__ = [
+    "DELTA_SHARE",
+    "Budget",
+    "Cost",
+    "Priced",
+    "declared_facts_of",
+    "identity_of",
+    "plan",
+    "price",
+]
 
 DELTA_SHARE = 100
 """A question whose groups are private takes one part in so many of the account's delta."""
@@ -39,13 +53,17 @@ class Budget:
     """What an analyst is ready to pay, or how accurate the answer is to be.
 
     Exactly one of ``epsilon``, ``rho`` and ``accuracy``. ``delta`` is for questions whose groups
-    are private; without it they take a hundredth of the account's.
+    are private; without it they take a hundredth of the account's. Without ``quantile_intervals``
+    medians and quantiles have no interval, and get what those would cost. ``whole_error`` says
+    whether a share of it pays for the whole error; None: as the account's policy has it.
     """
 
     epsilon: float | None = None
     rho: float | None = None
     accuracy: Accuracy | None = None
     delta: float | None = None
+    quantile_intervals: bool = True
+    whole_error: bool | None = None
 
     def __post_init__(self) -> None:
         """Check that one way to say it was chosen."""
@@ -58,8 +76,18 @@ class Budget:
             ]
             raise InvalidParameter("budget", chosen, "one of epsilon, rho and accuracy")
 
-    def offer(self, query: Query, *, delta: float | None) -> Offer:
-        """What a query is answered with for this, with that delta for private groups."""
+    def offer(
+        self,
+        query: Query,
+        *,
+        delta: float | None,
+        edition: int = LATEST,
+        outer: OuterPlan | None = None,
+    ) -> Offer:
+        """What a query is answered with for this, with that delta for private groups.
+
+        With ``outer`` its whole error is answered too.
+        """
         confidence = 0.95 if self.accuracy is None else self.accuracy.confidence
         return offer(
             query,
@@ -68,6 +96,9 @@ class Budget:
             accuracy=self.accuracy,
             delta=delta,
             confidence=confidence,
+            edition=edition,
+            quantile_intervals=self.quantile_intervals,
+            outer=outer,
         )
 
 
@@ -91,6 +122,9 @@ class Priced:
     """The question itself, in the one text of which the fingerprint is the SHA-256."""
     delta: float | None
     sql: str | None = None
+    edition: int = LATEST
+    answer: Callable[[Any], Any] | None = field(default=None, compare=False)
+    """What makes an answer of released figures, where that is not the query's own outputs."""
 
     @property
     def fingerprint(self) -> str:
@@ -136,10 +170,12 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
     delta: float,
     sql: str | None = None,
     blocks: ChargedBlocks | None = None,
+    edition: int = LATEST,
 ) -> Priced:
     """What a query costs an account of this delta, and how accurate it will be.
 
-    ``blocks`` are the blocks of time that pay, where each has a budget of its own.
+    ``blocks`` are the blocks of time that pay, where each has a budget of its own. ``edition`` is
+    one of :mod:`quaestor.curator.pricing.editions`.
     """
     own = budget.delta
     if own is None and any(key.values is None for key in query.keys):
@@ -149,7 +185,8 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
                 remedy="declare the keys in the catalog, or keep some with WHERE key IN (...)",
             )
         own = delta / DELTA_SHARE
-    made = budget.offer(query, delta=own)
+    outer = outer_plan(query, catalog) if budget.whole_error else None
+    made = budget.offer(query, delta=own, edition=edition, outer=outer)
     if blocks is not None:
         made = replace(made, measurement=replace(made.measurement, blocks=blocks))
     return Priced(
@@ -160,6 +197,7 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
         identity=identity_of(query, made, catalog),
         delta=own,
         sql=sql,
+        edition=edition,
     )
 
 
@@ -187,16 +225,26 @@ def identity_of(query: Query, offer: Offer, catalog: Catalog) -> str:
     blocks = offer.measurement.blocks
     told = {
         **({} if blocks is None else {"blocks": asdict(blocks)}),
+        **_outer(offer),
         "version": _VERSION,
         "query": canonical_json(query),
         "draws": [to_wire(draw) for draw in (offer.choice, *offer.draws)],
         "confidence": offer.confidence,
-        "tables": [_declared(table) for name in tables if (table := catalog.table(name))],
+        "tables": [declared_facts_of(table) for name in tables if (table := catalog.table(name))],
     }
     return json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _declared(table: Table) -> dict[str, Any]:
+def _outer(offer: Offer) -> dict[str, Any]:
+    """The outer limits that the draws do not tell, where the whole error is answered."""
+    if offer.whole is None or not offer.whole_draws:
+        return {}
+    told = {"groups": offer.whole.caps.groups, "total_rows": dict(offer.whole.total_rows)}
+    return {"outer": told}
+
+
+def declared_facts_of(table: Table) -> dict[str, Any]:
+    """What a fingerprint holds of a table."""
     return {
         "name": table.name,
         "unit": table.unit,

@@ -68,7 +68,10 @@ def would_fit(account: Account, asked: Priced, price: Price, *, analyst: str) ->
 
     def fits(budget: Budget) -> bool:
         try:
-            releases = budget.offer(asked.query, delta=asked.delta).releases
+            made = budget.offer(
+                asked.query, delta=asked.delta, edition=asked.edition, outer=asked.offer.whole
+            )
+            releases = made.releases
             dataset, blocks = asked.query.dataset, asked.blocks
             return account.price(releases, dataset=dataset, analyst=analyst, blocks=blocks).fits
         except QuaestorError:  # so little that no mechanism draws such noise

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from quaestor.accounting.membership.time_blocks import block_of, blocks_between
 from quaestor.curator.kernel.dated_rows import ChargedBlocks
 from quaestor.curator.language.expressions import Column, Comparison, Constant, Logic, Member
-from quaestor.curator.language.query import Filtered, Join, Projected, Scan, Union
+from quaestor.curator.language.query import Filtered, Join, PerUnit, Projected, Scan, Union
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def charged_blocks(
         raise RefusedQuery(
             "its account keeps a number of blocks of each person, by one table with dates, and "
             f"the catalog declares {', '.join(dated)}",
-            remedy="the owner takes  blocks  away from all of them but one",
+            remedy="the owner takes  blocks  away from all of them but one, to which questions "
+            "join the others",
         )
     days = _NEVER
     for each in reach.spans:
@@ -139,7 +140,7 @@ class _Reach:
         self._catalog, self._every = catalog, every
         self.spans: list[_Days] = []
 
-    def follow(self, relation: Relation) -> tuple[bool, _Dated]:
+    def follow(self, relation: Relation) -> tuple[bool, _Dated]:  # noqa: PLR0911  # one a kind
         """Whether all rows are of people with a row in the blocks; and which columns are dates."""
         match relation:
             case Scan():
@@ -158,6 +159,8 @@ class _Reach:
                     for name, of in relation.columns
                     if isinstance(of, Column) and of.name in dated
                 }
+            case PerUnit():
+                return self.follow(relation.rows)[0], {}
             case Join():
                 (left, mine), (right, theirs) = map(self.follow, (relation.left, relation.right))
                 return left or (right and relation.how == "inner"), mine | theirs

@@ -21,6 +21,7 @@ from quaestor.curator.language.expressions import (
     children,
     nodes,
     spell,
+    spell_constant,
     with_children,
 )
 from quaestor.curator.language.query import (
@@ -29,6 +30,7 @@ from quaestor.curator.language.query import (
     Filtered,
     Join,
     Key,
+    PerUnit,
     Projected,
     Query,
     Relation,
@@ -167,8 +169,11 @@ def finish(frame: Frame, parts: Parts, contribution: Contribution) -> Query:
     parts = _needed(parts)
     declared = all(key.values is not None for key in parts.keys)
     if not parts.aggregates and declared:
+        shown = "".join(
+            f"; the values of {key.name} are {_shown(key.values)}" for key in parts.keys
+        )
         raise RefusedQuery(
-            "the question asks nothing of the data: its answer is known from the catalog",
+            f"the question asks nothing of the data: its answer is known from the catalog{shown}",
             remedy="ask for an aggregate, such as COUNT(*)",
         )
     top = _top(parts) if declared else None
@@ -185,6 +190,12 @@ def finish(frame: Frame, parts: Parts, contribution: Contribution) -> Query:
         order=parts.order,
         limit=parts.limit,
     )
+
+
+def _shown(values: Sequence[Value] | None) -> str:
+    """Some values of a key that the catalog declares."""
+    few = [spell_constant(Constant(value, "text")) for value in (values or ())[:5]]
+    return ", ".join(few + ["..."] * (len(values or ()) > 5))
 
 
 def _needed(parts: Parts) -> Parts:
@@ -271,6 +282,8 @@ def _tables(rows: Relation) -> str:
     match rows:
         case Scan():
             return rows.table
+        case PerUnit():
+            return f"the units of {_tables(rows.rows)}"
         case Filtered() | Projected():
             return _tables(rows.rows)
         case Join():
@@ -283,7 +296,7 @@ def _conditions(rows: Relation) -> list[Expression]:
     match rows:
         case Filtered():
             return [*_conditions(rows.rows), rows.condition]
-        case Projected():
+        case Projected() | PerUnit():
             return _conditions(rows.rows)
         case Join():
             return [*_conditions(rows.left), *_conditions(rows.right)]

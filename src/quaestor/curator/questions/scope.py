@@ -9,18 +9,26 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from quaestor.curator.analysis.facts import article, declared_facts
+from quaestor.curator.analysis.facts import ValueFacts, article, declared_facts
 from quaestor.curator.analysis.possible_values import narrowed
 from quaestor.curator.analysis.static_analysis import Analysis
-from quaestor.curator.language.expressions import Column
-from quaestor.curator.language.query import Contribution, Filtered, Join, Projected, Relation, Scan
+from quaestor.curator.language.expressions import Column, Constant
+from quaestor.curator.language.query import (
+    Contribution,
+    Filtered,
+    Join,
+    PerUnit,
+    Projected,
+    Relation,
+    Scan,
+    UnitFigure,
+)
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Literal
 
-    from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.language.expressions import Expression
 
@@ -28,6 +36,7 @@ __all__ = ["Frame", "Visible", "find_table", "nearest", "scan"]
 
 _MOST_TABLES = 8
 _HIDDEN_UNIT = "unit of the row"
+_MARK = "row found"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +59,8 @@ class Frame:
     dataset: str | None
     contribution: Contribution | None
     tables: int = 1
+    most: int = 1
+    """How many rows of a unit count at most, in all groups together."""
 
     def find(self, name: str, qualifier: str | None = None) -> Column:
         """The column of that name; its case matters only where names differ by nothing else."""
@@ -111,6 +122,7 @@ class Frame:
             dataset=self.dataset,
             contribution=self.contribution,
             tables=self.tables,
+            most=self.most,
         )
 
     def called(self, qualifier: str) -> Frame:
@@ -119,8 +131,66 @@ class Frame:
             self, visible=tuple(replace(column, qualifier=qualifier) for column in self.visible)
         )
 
+    def per_unit(
+        self, figures: Sequence[tuple[str, UnitFigure]], schema: Mapping[str, ValueFacts], unit: str
+    ) -> Frame:
+        """One row a unit, with figures of its rows, of which this is known."""
+        return Frame(
+            rows=PerUnit(self.rows, tuple(figures)),
+            visible=(),
+            schema=schema,
+            unit=unit,
+            dataset=self.dataset,
+            contribution=Contribution(rows=1, groups=1),
+            tables=self.tables,
+            most=1,
+        )
+
+    def marked(self, other: Frame, on: Sequence[tuple[Column, Column]]) -> tuple[Frame, Column]:
+        """The same rows, and a column that is TRUE where a row of the other agrees, and else NULL.
+
+        Of a private table only the unit may be asked for: it is reduced to one row a unit.
+        """
+        if other.unit is not None:
+            other = self._units_of(other, on)
+        names = [theirs.name for _, theirs in on]
+        mark = _renamed([_MARK], names)[_MARK]
+        columns = [*((name, Column(name)) for name in dict.fromkeys(names))]
+        there = replace(
+            other,
+            rows=Projected(other.rows, (*columns, (mark, Constant(value=True, kind="boolean")))),
+            visible=(Visible(qualifier="", name=mark, column=mark),),
+            schema={
+                **{name: other.schema[name] for name in names},
+                mark: ValueFacts(kind="boolean", nullable=False),
+            },
+        )
+        made = self.joined(there, on, "left", unique=other.unit is None)
+        *visible, found = made.visible
+        return replace(made, visible=tuple(visible)), Column(found.column)
+
+    def _units_of(self, other: Frame, on: Sequence[tuple[Column, Column]]) -> Frame:
+        """The units of a private table, each once."""
+        units = [
+            theirs.name
+            for mine, theirs in on
+            if self.schema[mine.name].unit and other.schema[theirs.name].unit
+        ]
+        if len(units) != len(on):
+            raise RefusedQuery(
+                "IN (SELECT ...) and EXISTS ask a private table for its unit, and for nothing else",
+                remedy="compare the units, or join the table: JOIN b ON a.unit = b.unit",
+            )
+        figure = UnitFigure(function="least", operand=Column(units[0]))
+        return other.per_unit([(units[0], figure)], {units[0]: other.schema[units[0]]}, units[0])
+
     def joined(
-        self, other: Frame, on: Sequence[tuple[Column, Column]], how: Literal["inner", "left"]
+        self,
+        other: Frame,
+        on: Sequence[tuple[Column, Column]],
+        how: Literal["inner", "left"],
+        *,
+        unique: bool = False,
     ) -> Frame:
         """Pairs of rows that agree on columns (of this frame, of the other)."""
         if self.unit is None and other.unit is not None:
@@ -140,7 +210,7 @@ class Frame:
         if how == "left":
             theirs = {name: _maybe(facts) for name, facts in theirs.items()}
         return Frame(
-            rows=Join(self.rows, right, pairs, how),
+            rows=Join(self.rows, right, pairs, how, unique=unique),
             visible=(
                 *self.visible,
                 *(replace(column, column=names[column.column]) for column in other.visible),
@@ -150,12 +220,14 @@ class Frame:
             dataset=self.dataset,
             contribution=_larger(self.contribution, other.contribution),
             tables=self.tables + other.tables,
+            most=max(self.most, other.most),
         )
 
 
 def scan(table: Table, qualifier: str | None = None) -> Frame:
     """All rows of a table, with its declared columns."""
     names = [column.name for column in table.columns]
+    most = table.contribution or Contribution(rows=1, groups=1)
     return Frame(
         rows=Scan(table.name),
         visible=tuple(
@@ -167,9 +239,8 @@ def scan(table: Table, qualifier: str | None = None) -> Frame:
         },
         unit=table.unit,
         dataset=(table.dataset or table.name) if table.private else None,
-        contribution=(table.contribution or Contribution(rows=1, groups=1))
-        if table.private
-        else None,
+        contribution=most if table.private else None,
+        most=table.total_rows or most.rows * most.groups,
     )
 
 

@@ -9,8 +9,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 from quaestor.curator.catalog.model import ColumnFacts
-from quaestor.curator.kernel import measures
-from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.kernel import cut_measures, measures
+from quaestor.curator.kernel.draws import (
+    NoisyMeasure,
+    NoisyQuantile,
+    NoisyReach,
+    NoisyTop,
+    NoisyUnits,
+)
 from quaestor.curator.language import expressions, query
 from quaestor.curator.language.expressions import Arithmetic, Comparison, Expression, Logic, Member
 from quaestor.curator.language.query import Filtered, Query
@@ -20,6 +26,7 @@ from quaestor.mechanisms import (
     DiscreteGaussian,
     Geometric,
     PartitionSelection,
+    QuantileReach,
     TopK,
 )
 
@@ -143,7 +150,9 @@ class Wire:
 
 QUESTIONS: dict[str, Wire] = {
     "Aggregate": Wire(
-        query.Aggregate, ("function", "operand", "low", "high", "step", "probability")
+        query.Aggregate,
+        ("function", "operand", "low", "high", "step", "probability"),
+        later={"second": None, "second_low": 0.0, "second_high": 0.0, "second_step": 1.0},
     ),
     "Aggregated": Wire(expressions.Aggregated, ("place",)),
     "Arithmetic": Wire(expressions.Arithmetic, ("operator", "left", "right")),
@@ -164,6 +173,7 @@ QUESTIONS: dict[str, Wire] = {
     "Member": Wire(expressions.Member, ("operand", "values")),
     "Not": Wire(expressions.Not, ("operand",)),
     "Output": Wire(query.Output, ("name", "expression")),
+    "PerUnit": Wire(query.PerUnit, ("rows", "columns")),
     "Projected": Wire(query.Projected, ("rows", "columns")),
     "Query": Wire(
         query.Query,
@@ -175,25 +185,39 @@ QUESTIONS: dict[str, Wire] = {
     "Scan": Wire(query.Scan, ("table",)),
     "TopGroups": Wire(query.TopGroups, ("count", "place")),
     "Union": Wire(query.Union, ("parts",)),
+    "UnitFigure": Wire(query.UnitFigure, ("function", "operand", "most", "low", "high", "step")),
 }
 """Queries and everything that they are made of."""
 DRAWN: dict[str, Wire] = {
+    "Beyond": Wire(cut_measures.Beyond, ("rows", "totals", "most")),
     "Chosen": Wire(measures.Chosen, ("histogram", "probability")),
-    "ColumnFacts": Wire(ColumnFacts, ("name", "kind", "low", "high", "granularity", "keys")),
+    "ColumnFacts": Wire(
+        ColumnFacts,
+        ("name", "kind", "low", "high", "granularity", "keys"),
+        later={"outer_low": None, "outer_high": None},
+    ),
     "CountedQuantile": Wire(CountedQuantile, ("probability", "low", "high", "epsilon", "rows")),
     "DiscreteGaussian": Wire(DiscreteGaussian, ("sigma", "sensitivity", "coordinates")),
     "Distinct": Wire(measures.Distinct, ("operand", "rows")),
+    "Dropped": Wire(cut_measures.Dropped, ("outer", "most", "times")),
+    "Excess": Wire(cut_measures.Excess, ("inner", "outer", "low", "high", "times")),
     "Geometric": Wire(Geometric, ("scale", "sensitivity")),
     "Histogram": Wire(measures.ValueCounts, ("operand", "low", "high", "step", "rows")),
     "Joint": Wire(measures.JointTotals, ("totals", "bound")),
     "NoisyMeasure": Wire(NoisyMeasure, ("measure", "mechanism", "spread", "grain")),
     "NoisyQuantile": Wire(NoisyQuantile, ("measure", "mechanism", "spread")),
+    "NoisyReach": Wire(NoisyReach, ("measure", "mechanism", "spread")),
     "NoisyTop": Wire(NoisyTop, ("measure", "mechanism")),
     "NoisyUnits": Wire(NoisyUnits, ("measure", "mechanism")),
     "PartitionSelection": Wire(PartitionSelection, ("scale", "threshold", "contributions")),
+    "QuantileReach": Wire(
+        QuantileReach, ("probability", "low", "high", "epsilon", "rows", "confidence")
+    ),
+    "Reach": Wire(measures.Reach, ("chosen",)),
     "Rows": Wire(measures.RowCount, ("rows", "operand")),
     "TopK": Wire(TopK, ("epsilon", "count", "sensitivity", "monotonic")),
     "Total": Wire(measures.Total, ("operand", "low", "high", "step", "rows")),
+    "UnitBins": Wire(measures.UnitBins, ("of", "edges", "keys")),
     "Units": Wire(measures.Units, ()),
 }
 """What is drawn for a query, and what is declared of the columns that it reads."""

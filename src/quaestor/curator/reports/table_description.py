@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.declaration import missing_facts
 from quaestor.curator.catalog.sources import place_in_words
+from quaestor.curator.catalog.text_format import format_values
 
 if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Table
 
-__all__ = ["table_description"]
+__all__ = ["public_description", "table_description"]
 
 
 def table_description(table: Table) -> dict[str, Any]:
@@ -20,6 +21,7 @@ def table_description(table: Table) -> dict[str, Any]:
         "table": table.name,
         "engine": table.source.engine,
         "where": place_in_words(table.source),
+        "format": format_values(table.source.format),
         "unit": table.unit,
         "rows": limits.rows if limits else None,
         "groups": limits.groups if limits else None,
@@ -38,3 +40,9 @@ def table_description(table: Table) -> dict[str, Any]:
         ],
         "missing": [{"column": name, "lacks": lacks} for name, lacks in missing_facts(table)],
     }
+
+
+def public_description(table: Table) -> dict[str, Any]:
+    """What analysts may know: all of it but where the table lives, and what its owner forgot."""
+    said = table_description(table)
+    return {name: said[name] for name in said if name not in {"engine", "where", "missing"}}

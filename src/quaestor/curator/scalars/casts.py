@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
     from quaestor.curator.language.expressions import Kind
 
-__all__ = ["cast"]
+__all__ = ["DATE_TEXT", "TIME_TEXT", "cast"]
 
 _NUMBER_TEXT = r" *[+-]?([0-9]{1,30}([.][0-9]{0,30})?|[.][0-9]{1,30})([eE][+-]?[0-6]?[0-9])? *"
 _LARGEST_TEXT, _LEAST_TEXT = 1e99, 1e-99  # that such a text can be
 _YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9][0-9]|[0-9][1-9][0-9]{2}|[1-9][0-9]{3})"
 _LEAP = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"
-_DATE_TEXT = (
+DATE_TEXT = (
     f"({_YEAR}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])"
     "|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
     f"|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP}-02-29)"
 )
+TIME_TEXT = f"({DATE_TEXT}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?)?)"
+"""A date, and a time of the day after it or none; all engines cast it alike."""
 
 
 def cast(sql: SQL, x: Scalar, kind: Kind) -> Scalar:
@@ -58,8 +60,13 @@ def _text_to_real(sql: SQL, x: Scalar) -> Scalar:
 
 
 def _text_to_date(sql: SQL, x: Scalar) -> Scalar:
-    day = f"CAST({sql.matching(x.sql, _DATE_TEXT)} AS DATE)"
+    day = f"CAST({sql.matching(x.sql, DATE_TEXT)} AS DATE)"
     return Scalar(sql=day, kind="date", size=sized(2 * x.size + 4))
+
+
+def _text_to_time(sql: SQL, x: Scalar) -> Scalar:
+    time = f"CAST({sql.matching(x.sql, TIME_TEXT)} AS {sql.dialect.time})"
+    return Scalar(sql=time, kind="timestamp", size=sized(2 * x.size + 4))
 
 
 def _text_to_boolean(sql: SQL, x: Scalar) -> Scalar:
@@ -108,6 +115,7 @@ _CASTS: Final[dict[tuple[Kind, Kind], Callable[[SQL, Scalar], Scalar]]] = {
     ("text", "real"): _text_to_real,
     ("text", "integer"): lambda sql, x: sql.rounded(_text_to_real(sql, x)),
     ("text", "date"): _text_to_date,
+    ("text", "timestamp"): _text_to_time,
     ("text", "boolean"): _text_to_boolean,
     ("boolean", "text"): _boolean_to_text,
     ("boolean", "integer"): _boolean_to_number("integer"),

@@ -24,6 +24,8 @@ class Dialect:
     name: str
     text: str
     real: str
+    time: str
+    """A point in time without a zone, in microseconds."""
     quote: str
     """The character around names."""
     bytewise: str
@@ -41,6 +43,8 @@ class Dialect:
     """Of two whole numbers, towards zero."""
     matches: str
     """Whether a text matches a regular expression."""
+    group_of: str
+    """What matched a group of a regular expression; an empty text where nothing did."""
     divisor: str
     """A divisor that gives NULL if it is zero."""
     weekday: str
@@ -51,8 +55,23 @@ class Dialect:
     """A point in time as a date; NULL, or a date outside the calendar, where there is none."""
     zoned: str
     """The same of a point in time with a zone: its date in UTC."""
+    instant: str
+    """A point in time as ``time``; NULL outside the years 1 to 9999."""
+    zoned_instant: str
+    """The same of a point in time with a zone, in UTC."""
+    microseconds: str
+    """A ``time`` as a whole number of microseconds since 1970."""
+    minutes_later: str
+    """A point in time and a number of minutes after it."""
     days: str
     """A date as a number of days since 1970."""
+    from_days: str
+    """A date from a 64-bit number of days since 1970, which is one of the years 1 to 9999."""
+    months_later: str
+    """A date so many months later, ``{1}`` being a 64-bit number: the last day, if it is shorter.
+
+    What comes out is of the years 1 to 9999.
+    """
     added: str
     """A sum of whole numbers of at most 50 bits that cannot overflow."""
     like: str

@@ -15,6 +15,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from quaestor.curator.language.functions import LONGEST_JOINED
 from quaestor.curator.scalars.scalar import (
     GREATEST_WHOLE,
     NUMBERS,
@@ -37,6 +38,8 @@ _LOG_GRID = -20
 _MOST_EXPONENT = 64.0
 _SPLIT = 2.0**25 + 1.0
 _LONGEST = 2.0**30
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
+_MOST_SHIFT = 2.0**40
 
 
 def _wrong(function: str, valid: str) -> InvalidParameter:
@@ -228,6 +231,23 @@ def _substring(_sql: SQL, x: Scalar, start: Scalar, length: Scalar | None = None
     return Scalar(sql=value, kind="text", size=sized(x.size + 6))
 
 
+def _trimmed(side: str) -> Callable[[SQL, Scalar], Scalar]:
+    def way(_sql: SQL, x: Scalar) -> Scalar:
+        value = f"trim({side} ' ' FROM {of_kind(x, 'text').sql})"
+        return Scalar(sql=value, kind="text", size=x.size + 1)
+
+    return way
+
+
+def _joined(sql: SQL, x: Scalar, y: Scalar) -> Scalar:
+    """Each is cut first: texts that are joined again and again would outgrow an engine."""
+    left, right = (
+        f"substring({of_kind(each, 'text').sql}, 1, {LONGEST_JOINED})" for each in (x, y)
+    )
+    value = sql.dialect.bytewise.format(f"({left} || {right})")
+    return Scalar(sql=value, kind="text", size=sized(x.size + y.size + 2))
+
+
 def _part(name: str, low: int, high: int) -> Callable[[SQL, Scalar], Scalar]:
     def way(sql: SQL, x: Scalar) -> Scalar:
         part = f"EXTRACT({name} FROM {of_kind(x, 'date').sql})"
@@ -246,6 +266,87 @@ def _first_of(unit: str) -> Callable[[SQL, Scalar], Scalar]:
     def way(sql: SQL, x: Scalar) -> Scalar:
         first = sql.dialect.first_of.format(of_kind(x, "date").sql, unit)
         return Scalar(sql=first, kind="date", size=x.size + 2)
+
+    return way
+
+
+def _day_number(sql: SQL, x: Scalar) -> str:
+    """A date as a number of days since 1970."""
+    return f"CAST({sql.dialect.days.format(of_kind(x, 'date').sql)} AS BIGINT)"
+
+
+def _days_between(sql: SQL, first: Scalar, last: Scalar) -> Scalar:
+    days = f"({_day_number(sql, last)} - {_day_number(sql, first)})"
+    most = _LAST_DAY - _FIRST_DAY
+    return Scalar(
+        sql=f"CAST({days} AS {sql.dialect.real})",
+        kind="integer",
+        low=-most,
+        high=most,
+        size=sized(first.size + last.size + 6),
+    )
+
+
+def _count(sql: SQL, x: Scalar) -> tuple[str, int]:
+    """A whole number that no sum with a date leaves 64 bits by, and how long it is written out."""
+    inside = sql.rounded(sql.bounded(of_kind(x, *NUMBERS), -_MOST_SHIFT, _MOST_SHIFT))
+    return f"CAST({inside.sql} AS BIGINT)", inside.size + 2
+
+
+def _within(place: str, low: int, high: int, value: Callable[[str], str]) -> str:
+    """The value at a place, where that is in a range; an engine may look at others, too."""
+    inside = f"LEAST(GREATEST({place}, {low}), {high})"
+    return f"CASE WHEN {place} BETWEEN {low} AND {high} THEN {value(inside)} END"
+
+
+def _days_later(sql: SQL, x: Scalar, days: Scalar) -> Scalar:
+    """Days are added to numbers, and only a number of the calendar becomes a date again."""
+    count, size = _count(sql, days)
+    later = f"({_day_number(sql, x)} + {count})"
+    value = _within(later, _FIRST_DAY, _LAST_DAY, sql.dialect.from_days.format)
+    return Scalar(sql=value, kind="date", size=sized(4 * (x.size + size + 4)))
+
+
+def _months_later(sql: SQL, x: Scalar, months: Scalar) -> Scalar:
+    """Months are counted from the year 0, and only as many are added as the calendar has."""
+    count, size = _count(sql, months)
+    day = of_kind(x, "date").sql
+    now = f"CAST(EXTRACT(year FROM {day}) * 12 + EXTRACT(month FROM {day}) - 1 AS BIGINT)"
+
+    def added(place: str) -> str:
+        return sql.dialect.months_later.format(day, f"({place} - {now})")
+
+    value = _within(f"({now} + {count})", 12, 9999 * 12 + 11, added)
+    return Scalar(sql=value, kind="date", size=sized(9 * x.size + 4 * size + 20))
+
+
+# Functions of times
+
+
+def _date_of(_sql: SQL, x: Scalar) -> Scalar:
+    value = f"CAST({of_kind(x, 'timestamp').sql} AS DATE)"
+    return Scalar(sql=value, kind="date", size=x.size + 1)
+
+
+def _time_of(sql: SQL, x: Scalar) -> Scalar:
+    value = f"CAST({of_kind(x, 'date').sql} AS {sql.dialect.time})"
+    return Scalar(sql=value, kind="timestamp", size=x.size + 1)
+
+
+def _clock(name: str, high: int) -> Callable[[SQL, Scalar], Scalar]:
+    def way(sql: SQL, x: Scalar) -> Scalar:
+        part = f"EXTRACT({name} FROM {of_kind(x, 'timestamp').sql})"  # seconds may have decimals
+        value = sql.floor(f"CAST({part} AS {sql.dialect.real})")
+        return Scalar(sql=value, kind="integer", low=0, high=high, size=x.size + 3)
+
+    return way
+
+
+def _begun(unit: str) -> Callable[[SQL, Scalar], Scalar]:
+    def way(sql: SQL, x: Scalar) -> Scalar:
+        begin = f"date_trunc('{unit}', {of_kind(x, 'timestamp').sql})"
+        value = f"CAST({begin} AS {sql.dialect.time})"
+        return Scalar(sql=value, kind="timestamp", size=x.size + 2)
 
     return way
 
@@ -269,12 +370,30 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "lower": _letters(_SMALL.upper(), _SMALL),
     "length": _length,
     "substring": _substring,
+    "trim": _trimmed("BOTH"),
+    "ltrim": _trimmed("LEADING"),
+    "rtrim": _trimmed("TRAILING"),
+    "concat": _joined,
     "year": _part("year", 1, 9999),
     "quarter": _part("quarter", 1, 4),
     "month": _part("month", 1, 12),
     "day": _part("day", 1, 31),
     "dow": _weekday,
+    "date_of": _date_of,
+    "time_of": _time_of,
+    "hour": _clock("hour", 23),
+    "minute": _clock("minute", 59),
+    "second": _clock("second", 59),
+    "first_of_hour": _begun("hour"),
+    "first_of_minute": _begun("minute"),
+    "week": _part("week", 1, 53),
+    "doy": _part("doy", 1, 366),
+    "days_between": _days_between,
+    "add_days": _days_later,
+    "add_months": _months_later,
+    "first_of_week": _first_of("week"),
     "first_of_month": _first_of("month"),
+    "first_of_quarter": _first_of("quarter"),
     "first_of_year": _first_of("year"),
 }
 """What an expression may call: the kernel refuses every other name."""

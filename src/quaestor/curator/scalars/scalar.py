@@ -148,6 +148,14 @@ class SQL:
         except ValueError:
             raise InvalidParameter("date", value, "a day such as 2026-11-16") from None
 
+    def moment(self, value: str) -> str:
+        """A point in time, without a zone."""
+        try:
+            written = dt.datetime.fromisoformat(value).isoformat(sep=" ")
+        except ValueError:
+            raise InvalidParameter("time", value, "such as 2026-11-16 08:30:00") from None
+        return f"CAST('{written}' AS {self.dialect.time})"
+
     def nothing(self, kind: Kind) -> str:
         """NULL of a kind."""
         return f"CAST(NULL AS {self.type_of(kind)})"
@@ -155,6 +163,7 @@ class SQL:
     def type_of(self, kind: Kind) -> str:
         """The engine's type for values of a kind; whole numbers are floats once computed with."""
         names = {"text": self.dialect.text, "boolean": "BOOLEAN", "date": "DATE"}
+        names["timestamp"] = self.dialect.time
         return names.get(kind, self.dialect.real)
 
     def constant(self, value: Value, kind: Kind) -> Scalar:
@@ -168,6 +177,8 @@ class SQL:
             return Scalar(sql=self.real(x), kind=kind, low=x, high=x, grid=grid_of(x))
         if kind == "date":
             return Scalar(sql=self.day(str(value)), kind=kind)
+        if kind == "timestamp":
+            return Scalar(sql=self.moment(str(value)), kind=kind)
         if kind == "boolean":
             return Scalar(sql="TRUE" if value else "FALSE", kind=kind)
         return Scalar(sql=self.text(str(value)), kind="text")

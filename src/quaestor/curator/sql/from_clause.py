@@ -6,7 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from quaestor.curator.analysis.static_analysis import Analysis
-from quaestor.curator.language.expressions import Column, Expression, Logic
+from quaestor.curator.language.expressions import (
+    Case,
+    Column,
+    Constant,
+    Expression,
+    IsNull,
+    Logic,
+    Not,
+)
 from quaestor.curator.questions.scope import Frame, find_table, scan
 from quaestor.curator.sql.row_functions import CALLS
 from quaestor.curator.sql.row_values import SCALARS
@@ -18,6 +26,7 @@ from quaestor.curator.sql.translator import (
     placed,
     refused,
 )
+from quaestor.curator.sql.unit_rows import UnitTranslator
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
@@ -37,8 +46,21 @@ class RowTranslator(Translator):
 
     rules: ClassVar[Any] = {**SCALARS, **CALLS}
 
+    def __init__(
+        self,
+        text: str,
+        frame: Frame,
+        analysis: Analysis,
+        marks: Mapping[int, Column] | None = None,
+    ) -> None:
+        super().__init__(text, frame, analysis)
+        self.marks = marks or {}
+        """Columns that say what IN (SELECT ...) and EXISTS found, by the node."""
+
     def convert(self, node: exp.Expr) -> Expression:
         """The expression; aggregates are refused with the clause that they belong to."""
+        if id(node) in self.marks:
+            return self._found(node)
         if is_aggregate(node):
             with placed(self.text, node):
                 raise RefusedQuery(
@@ -46,6 +68,16 @@ class RowTranslator(Translator):
                     remedy="put conditions on aggregates after HAVING, and do not nest aggregates",
                 )
         return super().convert(node)
+
+    def _found(self, node: Any) -> Expression:
+        """Whether a public row agrees; ``x IN (SELECT ...)`` is NULL where x is."""
+        there = Not(IsNull(self.marks[id(node)]))
+        if type(node).__name__ == "Exists":
+            return there
+        operand = super().convert(node.this)
+        if not self.analysis.facts(operand).nullable:
+            return there
+        return Case(((Not(IsNull(operand)), there),), Constant(None, "boolean"))
 
 
 class FromClause:
@@ -81,18 +113,118 @@ class FromClause:
             )
         only(origin, "this")
         frame = self._item(origin.this, known)
+        where = select.args.get("where")
+        if where is not None:
+            only(where, "this")
+        rest = [] if where is None else _conjuncts(where.this)
         for join in [*(origin.this.args.get("joins") or []), *(select.args.get("joins") or [])]:
             with placed(self.text, join):
-                frame = self._join(frame, join, known)
-        where = select.args.get("where")
-        if where is None:
+                if _bare(join):
+                    frame, rest = self._comma(frame, join, known, rest)
+                else:
+                    frame = self._join(frame, join, known)
+        if not rest:
             return frame
-        only(where, "this")
-        with placed(self.text, where):
-            return frame.filtered(self._rows(frame).convert(where.this))
+        with placed(self.text, select.args["where"]):
+            frame, marks = self._asked_elsewhere(frame, rest, known)
+            rows = self._rows(frame, marks)
+            parts = tuple(rows.convert(part) for part in rest)
+            return frame.filtered(parts[0] if len(parts) == 1 else Logic("and", parts))
 
-    def _rows(self, frame: Frame) -> RowTranslator:
-        return RowTranslator(self.text, frame, Analysis(frame.schema))
+    def _rows(self, frame: Frame, marks: Mapping[int, Column] | None = None) -> RowTranslator:
+        return RowTranslator(self.text, frame, Analysis(frame.schema), marks or {})
+
+    def _comma(
+        self, frame: Frame, join: exp.Join, known: Mapping[str, Frame], conditions: list[Any]
+    ) -> tuple[Frame, list[Any]]:
+        """A join by a comma: what the tables agree on is among the conditions after WHERE."""
+        only(join, "this", "kind")
+        other = self._item(join.this, known)
+        _check_names(frame, other)
+        pairs, rest = [], []
+        for part in conditions:
+            try:
+                pair = self._pair(frame, other, part)
+            except RefusedQuery:  # it is about another table, or wrong: that is seen later
+                pair = None
+            if pair is None:
+                rest.append(part)
+            else:
+                pairs.append(pair)
+        if not pairs:
+            raise RefusedQuery(
+                "a join needs columns to agree on, and WHERE names none",
+                remedy="write FROM a, b WHERE a.key = b.key, or JOIN b ON a.key = b.key",
+            )
+        return frame.joined(other, pairs, "inner"), rest
+
+    def _asked_elsewhere(
+        self, frame: Frame, conditions: list[Any], known: Mapping[str, Frame]
+    ) -> tuple[Frame, dict[int, Column]]:
+        """The rows with a mark for every IN (SELECT ...) and EXISTS among the conditions."""
+        marks: dict[int, Column] = {}
+        for node in [node for part in conditions for node in part.walk()]:
+            if type(node).__name__ == "Exists":
+                with placed(self.text, node):
+                    only(node, "this")
+                    frame, marks[id(node)] = self._existing(frame, node.this, known)
+            elif type(node).__name__ == "In" and node.args.get("query") is not None:
+                with placed(self.text, node):
+                    only(node, "this", "query")
+                    frame, marks[id(node)] = self._listed(frame, node, known)
+        return frame, marks
+
+    def _listed(self, frame: Frame, node: Any, known: Mapping[str, Frame]) -> tuple[Frame, Column]:
+        """``x IN (SELECT y FROM public)``."""
+        mine = self._rows(frame).convert(node.this)
+        if not isinstance(mine, Column):
+            raise RefusedQuery(
+                "before IN (SELECT ...) stands a column",
+                remedy="name the expression in a sub-query after FROM, and use the name",
+            )
+        other = self._sub(node.args["query"], "sub-query", None, known)
+        if len(other.visible) != 1:
+            raise RefusedQuery(
+                "after IN (SELECT ...) one column is selected",
+                remedy="write IN (SELECT city FROM cities), or EXISTS for several columns",
+            )
+        return frame.marked(other, [(mine, Column(other.visible[0].column))])
+
+    def _existing(
+        self, frame: Frame, select: Any, known: Mapping[str, Frame]
+    ) -> tuple[Frame, Column]:
+        """``EXISTS (SELECT ... FROM public p WHERE p.x = y AND ...)``."""
+        if type(select).__name__ != "Select" or select.args.get("joins"):
+            raise refused(select)
+        only(select, "expressions", "from_", "where")
+        origin = select.args.get("from_")
+        if origin is None:
+            raise RefusedQuery(
+                "a sub-query without FROM", remedy="write IN (SELECT key FROM a_public_table)"
+            )
+        other = self._item(origin.this, known)
+        _check_names(frame, other)
+        pairs, own = [], []
+        where = select.args.get("where")
+        for part in [] if where is None else _conjuncts(where.this):
+            try:
+                pair = self._pair(frame, other, part)
+            except RefusedQuery:
+                pair = None
+            if pair is None:
+                own.append(part)
+            else:
+                pairs.append(pair)
+        if not pairs:
+            raise RefusedQuery(
+                "EXISTS needs a column of both tables to agree",
+                remedy="write EXISTS (SELECT 1 FROM cities c WHERE c.city = visits.city)",
+            )
+        if own:
+            rows = self._rows(other)
+            parts = tuple(rows.convert(part) for part in own)
+            other = other.filtered(parts[0] if len(parts) == 1 else Logic("and", parts))
+        return frame.marked(other, pairs)
 
     def _item(self, node: Any, known: Mapping[str, Frame]) -> Frame:
         with placed(self.text, node):
@@ -125,10 +257,7 @@ class FromClause:
         if type(node).__name__ != "Select":
             raise refused(node)
         if node.args.get("group") or aggregates_in(node):
-            raise RefusedQuery(
-                "a sub-query that aggregates would have to be released first",
-                remedy="sub-queries filter and project; aggregate in the outer question only",
-            )
+            return self._units(node, name, known)
         if node.args.get("order") or node.args.get("limit"):
             raise RefusedQuery(
                 "a sub-query that sorts or cuts rows mixes the rows of many people",
@@ -137,6 +266,52 @@ class FromClause:
         only(node, "expressions", "from_", "joins", "where", "with_")
         frame = self.source(node, self.named(node, known))
         return frame.projected(self._columns(frame, node), name)
+
+    def by_unit(self, select: exp.Select, known: Mapping[str, Frame]) -> bool:
+        """Whether a sub-query is grouped by the unit: its rows are people's, and not released."""
+        group = select.args.get("group")
+        if group is None or not group.expressions:
+            return False
+        frame = self.source(select, self.named(select, known))
+        rows = self._rows(frame)
+        return frame.unit is not None and any(
+            rows.analysis.facts(rows.convert(node)).unit
+            for node in (_meant(part, select) for part in group.expressions)
+            if type(node).__name__ == "Column"
+        )
+
+    def _units(self, select: Any, name: str, known: Mapping[str, Frame]) -> Frame:
+        """One row a person, with figures of its rows: ``... GROUP BY patient``."""
+        if not self.by_unit(select, known):
+            raise RefusedQuery(
+                "a sub-query that aggregates would have to be released first",
+                remedy="group it by the unit, to have one row a person, or aggregate in the outer "
+                "question only",
+            )
+        only(select, "expressions", "from_", "joins", "where", "with_", "group", "having")
+        only(select.args["group"], "expressions")
+        if len(select.args["group"].expressions) > 1:
+            raise RefusedQuery(
+                "a sub-query that is grouped by the unit is grouped by nothing else",
+                remedy="take one value a person: MIN(sex) AS sex",
+            )
+        frame = self.source(select, self.named(select, known))
+        units = UnitTranslator(self._rows(frame))
+        columns = []
+        for node in select.expressions:
+            inner = node.this if type(node).__name__ == "Alias" else node
+            called = node.alias or (node.name if type(node).__name__ == "Column" else "")
+            if not called:
+                with placed(self.text, node):
+                    raise RefusedQuery("a column has no name", remedy="write ... AS name after it")
+            columns.append((called, units.convert(inner)))
+        units.aliases = {called.lower(): made for called, made in columns}
+        having = select.args.get("having")
+        condition = None if having is None else units.convert(having.this)
+        made = frame.per_unit(units.figures, units.schema, units.unit)
+        if condition is not None:
+            made = made.filtered(condition)
+        return made.projected(columns, name)
 
     def _columns(self, frame: Frame, select: exp.Select) -> list[tuple[str, Expression]]:
         rows, found = self._rows(frame), []
@@ -167,11 +342,7 @@ class FromClause:
             )
         other = self._item(join.this, known)
         how: Any = _SIDES[side]
-        taken = {column.qualifier.lower() for column in frame.visible}
-        if any(column.qualifier.lower() in taken for column in other.visible):
-            raise RefusedQuery(
-                "two tables have one name here", remedy="give one of them another: JOIN b AS c"
-            )
+        _check_names(frame, other)
         if join.args.get("using"):
             names = [name.name for name in join.args["using"]]
             pairs = [(frame.find(name), other.find(name)) for name in names]
@@ -201,19 +372,12 @@ class FromClause:
         """The equalities of one column of each side, and the other conditions."""
         pairs: list[tuple[Column, Column]] = []
         rest: list[Any] = []
-        waiting = [on]
-        while waiting:
-            part = waiting.pop()
-            if type(part).__name__ == "Paren":
-                waiting.append(part.this)
-            elif type(part).__name__ == "And":
-                waiting += [part.right, part.left]
+        for part in _conjuncts(on):
+            pair = self._pair(frame, other, part)
+            if pair is None:
+                rest.append(part)
             else:
-                pair = self._pair(frame, other, part)
-                if pair is None:
-                    rest.append(part)
-                else:
-                    pairs.append(pair)
+                pairs.append(pair)
         return pairs, rest
 
     def _pair(self, frame: Frame, other: Frame, part: Any) -> tuple[Column, Column] | None:
@@ -244,6 +408,46 @@ class FromClause:
             if not found:
                 raise problem
         return found[0]
+
+
+def _meant(key: Any, select: Any) -> Any:
+    """What GROUP BY means by the number or the name of an output."""
+    if type(key).__name__ == "Literal" and not key.is_string and str(key.this).isdigit():
+        parts = select.expressions[int(str(key.this)[:5]) - 1 :][:1]
+        key = parts[0] if parts else key
+    elif type(key).__name__ == "Column" and not key.table:
+        named = (part for part in select.expressions if part.alias.lower() == key.name.lower())
+        key = next(named, key)
+    return key.this if type(key).__name__ == "Alias" else key
+
+
+def _bare(join: Any) -> bool:
+    """Whether tables stand side by side: a comma, or CROSS JOIN."""
+    return not any(join.args.get(name) for name in ("on", "using", "side", "method")) and str(
+        join.args.get("kind") or ""
+    ) in {"", "CROSS"}
+
+
+def _check_names(frame: Frame, other: Frame) -> None:
+    taken = {column.qualifier.lower() for column in frame.visible}
+    if any(column.qualifier.lower() in taken for column in other.visible):
+        raise RefusedQuery(
+            "two tables have one name here", remedy="give one of them another: JOIN b AS c"
+        )
+
+
+def _conjuncts(node: Any) -> list[Any]:
+    """The conditions that AND joins."""
+    found, waiting = [], [node]
+    while waiting:
+        part = waiting.pop()
+        if type(part).__name__ == "Paren":
+            waiting.append(part.this)
+        elif type(part).__name__ == "And":
+            waiting += [part.right, part.left]
+        else:
+            found.append(part)
+    return found
 
 
 def _star(node: Any) -> str | None:

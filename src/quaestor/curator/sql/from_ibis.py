@@ -25,6 +25,7 @@ _TYPES = {
     "text": "string",
     "boolean": "boolean",
     "date": "date",
+    "timestamp": "timestamp",
 }
 
 

@@ -21,6 +21,7 @@ from quaestor.curator.language.expressions import (
 from quaestor.curator.language.query import Output
 from quaestor.curator.questions.plan import key_facts
 from quaestor.curator.sql.from_clause import RowTranslator
+from quaestor.curator.sql.quantile_list import one_by_one
 from quaestor.curator.sql.row_functions import CALLS
 from quaestor.curator.sql.row_values import SCALARS
 from quaestor.curator.sql.translator import Translator, aggregates_in, only, placed, refused
@@ -170,18 +171,26 @@ def _released(t: OutputTranslator, call: SqlCall, condition: Expression | None) 
         operand = None if condition is None else _one_where(condition)
         return t.add(kind.plan(operand, analysis), analysis)
     operand = t.row.convert(call.operand)
+    if call.second is not None:
+        return _of_two(t, call, operand, condition)
     if condition is None:
         return t.add(kind.plan(operand, analysis, probability=call.probability), analysis)
-    if t.facts_of(operand).unit:
-        raise RefusedQuery(
-            "people under a condition are counted in a question of their own",
-            remedy="put the condition after WHERE",
-        )
     analysis = Analysis(narrowed(t.frame.schema, condition))
     made = kind.plan(operand, analysis, probability=call.probability)
     case = Case(((condition, operand),), Constant(None, analysis.kind(operand)))
     shown = _one_where(condition) if made.operand is None else case
     return t.add(replace(made, operand=shown), analysis)
+
+
+def _of_two(
+    t: OutputTranslator, call: SqlCall, operand: Expression, condition: Expression | None
+) -> Expression:
+    """An aggregate of two numbers: where one of them has no value, the row does not count."""
+    analysis, second = t.row.analysis, t.row.convert(call.second)
+    if condition is not None:
+        analysis = Analysis(narrowed(t.frame.schema, condition))
+        operand = Case(((condition, operand),), Constant(None, analysis.kind(operand)))
+    return t.add(kind_of(call.function).plan(operand, analysis, second=second), analysis)
 
 
 def _one_where(condition: Expression) -> Expression:
@@ -198,16 +207,19 @@ OutputTranslator.rules = {**SCALARS, **CALLS, "Filter": _aggregate, "Star": _sta
 
 def read_outputs(t: Translator, nodes: Sequence[Any], keys: Sequence[Key]) -> tuple[Output, ...]:
     """The columns of the answer, each with a name of its own."""
-    if len(nodes) > _MOST_OUTPUTS:
+    listed: list[tuple[Any, str]] = [(node, "") for node in nodes]
+    if any(type(part).__name__ == "Array" for node in nodes for part in node.walk()):
+        listed = list(one_by_one(nodes))
+    if len(listed) > _MOST_OUTPUTS:
         raise RefusedQuery(
             f"there are more than {_MOST_OUTPUTS} outputs", remedy="ask several questions"
         )
     found: list[Output] = []
     names: set[str] = set()
-    for node in nodes:
+    for node, ending in listed:
         inner = node.this if type(node).__name__ == "Alias" else node
         made = t.convert(inner)
-        name = node.alias or _name(inner, made, keys)
+        name = (node.alias or _name(inner, made, keys)) + ending
         if name.lower() in names:
             if node.alias:
                 with placed(t.text, node):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.analysis.facts import alike, as_date
+from quaestor.curator.analysis.facts import alike
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -12,7 +12,9 @@ from quaestor.curator.language.expressions import (
     Comparison,
     Constant,
     Expression,
+    spell,
 )
+from quaestor.curator.sql.dates import DATES, named_part
 from quaestor.curator.sql.translator import only, refused
 from quaestor.errors import RefusedQuery
 
@@ -122,52 +124,94 @@ def _substring(t: Translator, node: exp.Substring) -> Expression:
     return Call("substring", (t.convert(node.this), *places))
 
 
-def _part(t: Translator, name: str, operand: exp.Expr) -> Expression:
-    if name not in {"year", "quarter", "month", "day", "dow"}:
-        raise RefusedQuery(
-            f"{name.upper()[:20]} of a date is not taken alike on every engine",
-            remedy="take YEAR(x), QUARTER(x), MONTH(x), DAY(x) or DAYOFWEEK(x)",
-        )
-    return Call(name, (t.convert(operand),))
-
-
-def _extract(t: Translator, node: exp.Extract) -> Expression:
+def _left(t: Translator, node: exp.Left) -> Expression:
+    """``LEFT(x, 3)`` is ``SUBSTRING(x, 1, 3)``."""
     only(node, "this", "expression")
-    return _part(t, node.name.lower(), node.expression)
+    count = _whole(t, node.expression, "LEFT(x, 3)", 1, 10_000)
+    places = (Constant(1, "integer"), Constant(count, "integer"))
+    return Call("substring", (t.convert(node.this), *places))
 
 
-def _date_part(name: str) -> Callable[[Translator, Any], Expression]:
-    def rule(t: Translator, node: exp.Func) -> Expression:
-        only(node, "this")
-        return _part(t, name, node.this)
-
-    return rule
-
-
-def _truncated(t: Translator, node: exp.TimestampTrunc) -> Expression:
-    only(node, "this", "unit")
-    unit = node.args["unit"].name.lower()
-    if unit not in {"month", "year"}:
-        raise RefusedQuery(
-            f"dates are not cut to the {unit[:20]}",
-            remedy="write DATE_TRUNC('month', x) or DATE_TRUNC('year', x)",
-        )
-    return Call(f"first_of_{unit}", (t.convert(node.this),))
+def _trim(t: Translator, node: exp.Trim) -> Expression:
+    only(node, "this", "position", "expression")
+    taken = node.args.get("expression")
+    if taken is not None and t.convert(taken) != Constant(" ", "text"):
+        raise RefusedQuery("TRIM takes blanks away, and nothing else", remedy="write TRIM(x)")
+    names = {"LEADING": "ltrim", "TRAILING": "rtrim"}
+    return Call(names.get(str(node.args.get("position") or ""), "trim"), (t.convert(node.this),))
 
 
-def _date(t: Translator, node: exp.DateFromParts) -> Expression:
-    only(node, "year", "month", "day")
-    parts = [
-        _whole(t, node.args[name], "MAKE_DATE(2026, 1, 31)", 1, most)
-        for name, most in (("year", 9999), ("month", 12), ("day", 31))
-    ]
-    return as_date(Constant("{:04}-{:02}-{:02}".format(*parts), "text"))
+def _joined(t: Translator, node: exp.DPipe) -> Expression:
+    """``a || b``: NULL if one of them is."""
+    only(node, "this", "expression", "safe")
+    return Call("concat", (t.convert(node.left), t.convert(node.right)))
+
+
+def _concat(t: Translator, node: exp.Concat) -> Expression:
+    """``CONCAT(a, b, c)`` passes over NULL."""
+    only(node, "expressions", "safe", "coalesce")
+    empty = Constant("", "text")
+    parts = [Call("coalesce", (t.convert(part), empty)) for part in node.expressions]
+    made: Expression = parts[0]
+    for part in parts[1:]:
+        made = Call("concat", (made, part))
+    return made
+
+
+def _truncate(t: Translator, operand: Expression) -> Expression:
+    """Towards zero; bounds stay as narrow as those of the operand."""
+    facts = t.analysis.facts(operand)
+    down, up = Call("floor", (operand,)), Call("ceil", (operand,))
+    if facts.low >= 0:
+        return down
+    return up if facts.high <= 0 else Case(((_negative(operand), up),), down)
+
+
+def _negative(operand: Expression) -> Expression:
+    return Comparison("<", operand, Constant(0, "integer"))
+
+
+def _trunc(t: Translator, node: exp.Trunc) -> Expression:
+    """``TRUNC(x, 2)`` is ``TRUNC(x * 100) / 100``."""
+    only(node, "this", "decimals")
+    operand = t.convert(node.this)
+    if node.args.get("decimals") is None:
+        return _truncate(t, operand)
+    decimals = _whole(t, node.args["decimals"], "TRUNC(x, 2)", -_MOST_DECIMALS, _MOST_DECIMALS)
+    scale = Constant(10 ** abs(decimals), "integer")
+    there, back = ("*", "/") if decimals >= 0 else ("/", "*")
+    inside = Arithmetic(there, operand, scale)  # type: ignore[arg-type]
+    return Arithmetic(back, _truncate(t, inside), scale)  # type: ignore[arg-type]
+
+
+def _whole_quotient(t: Translator, node: exp.IntDiv) -> Expression:
+    """``a // b`` of whole numbers, towards zero."""
+    only(node, "this", "expression")
+    left, right = t.convert(node.left), t.convert(node.right)
+    for side in (left, right):
+        if t.analysis.kind(side) != "integer":
+            raise RefusedQuery(
+                f"a // b divides whole numbers, and {spell(side)} is not one",
+                remedy="write FLOOR(a / b)",
+            )
+    made = _truncate(t, Arithmetic("/", left, right))
+    mine, by = t.analysis.facts(left), t.analysis.facts(right)
+    if t.analysis.facts(made).bounded or not mine.bounded:
+        return made
+    most = Constant(int(max(abs(mine.low), abs(mine.high))), "integer")  # no divisor is below 1
+    least = Constant(0 if mine.low >= 0 and by.low >= 0 else -int(most.value or 0), "integer")
+    return Call("clamp", (made, least, most))
 
 
 def _other(t: Translator, node: exp.Anonymous) -> Expression:
     """Functions that the dialect has no word for."""
-    if str(node.this).lower() == "clamp":
+    name = str(node.this).lower()
+    if name == "clamp":
         return Call("clamp", tuple(t.convert(part) for part in node.expressions))
+    if name == "isoyear" and len(node.expressions) == 1:
+        return named_part(t, name, node.expressions[0])
+    if name in {"date_part", "datepart"} and len(node.expressions) == 2:
+        return named_part(t, node.expressions[0].name.lower(), node.expressions[1])
     raise refused(node)
 
 
@@ -200,15 +244,13 @@ CALLS: dict[str, Callable[[Any, Any], Expression]] = {
     "Lower": _one("lower"),
     "Length": _one("length"),
     "Substring": _substring,
+    "Left": _left,
+    "Trim": _trim,
+    "DPipe": _joined,
+    "Concat": _concat,
+    "Trunc": _trunc,
+    "IntDiv": _whole_quotient,
     "WidthBucket": _bucket,
-    "Year": _date_part("year"),
-    "Quarter": _date_part("quarter"),
-    "Month": _date_part("month"),
-    "Day": _date_part("day"),
-    "DayOfWeek": _date_part("dow"),
-    "Extract": _extract,
-    "DateFromParts": _date,
-    "TimestampTrunc": _truncated,
-    "DateTrunc": _truncated,
+    **DATES,
     "Anonymous": _other,
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.analysis.facts import LARGEST, alike, as_date
+from quaestor.curator.analysis.facts import LARGEST, alike, as_date, as_time
+from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -20,6 +21,7 @@ from quaestor.curator.language.expressions import (
     Member,
     Not,
 )
+from quaestor.curator.sql.dates import date_arithmetic
 from quaestor.curator.sql.text import LONGEST_LIST
 from quaestor.curator.sql.translator import only, refused
 from quaestor.errors import RefusedQuery
@@ -41,6 +43,7 @@ _TYPES: dict[str, Kind] = {
     **dict.fromkeys(("TEXT", "VARCHAR", "CHAR"), "text"),
     "BOOLEAN": "boolean",
     "DATE": "date",
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "DATETIME"), "timestamp"),
 }
 
 
@@ -90,6 +93,10 @@ def _arithmetic(operator: Any) -> Callable[[Translator, Any], Expression]:
     def rule(t: Translator, node: exp.Binary) -> Expression:
         if operator != "/":  # sqlglot notes the dialect's division there
             only(node, "this", "expression")
+        if operator in {"+", "-"}:
+            dated = date_arithmetic(t, operator, node)
+            if dated is not None:
+                return dated
         return Arithmetic(operator, t.convert(node.left), t.convert(node.right))
 
     return rule
@@ -105,6 +112,19 @@ def _comparison(operator: Any) -> Callable[[Translator, Any], Expression]:
                     "nothing is equal to NULL, nor different from it", remedy="write x IS NULL"
                 )
         return Comparison(operator, left, right)
+
+    return rule
+
+
+def _same(*, negated: bool) -> Callable[[Translator, Any], Expression]:
+    """``IS [NOT] DISTINCT FROM``: NULL is the same as NULL, and as nothing else."""
+
+    def rule(t: Translator, node: exp.Binary) -> Expression:
+        only(node, "this", "expression")
+        left, right = alike(t.analysis, t.convert(node.left), t.convert(node.right))
+        neither = Logic("and", (IsNull(left), IsNull(right)))
+        same = Call("coalesce", (Comparison("=", left, right), neither))
+        return Not(same) if negated else same
 
     return rule
 
@@ -182,7 +202,10 @@ def _like(t: Translator, node: exp.Like) -> Expression:
         raise RefusedQuery(
             "a pattern has at most a thousand characters", remedy="use % for any text"
         )
-    made = Like(t.convert(node.this), pattern.value)
+    operand, wanted = t.convert(node.this), pattern.value
+    if type(node).__name__ == "ILike":  # of the letters A to Z, as LOWER has it
+        operand, wanted = Call("lower", (operand,)), str(evaluate(Call("lower", (pattern,))))
+    made = Like(operand, wanted)
     if not node.args.get("negate"):
         return made
     t.analysis.facts(made)
@@ -222,11 +245,17 @@ def _cast(t: Translator, node: exp.Cast) -> Expression:
     if kind is None or node.to.expressions:
         raise RefusedQuery(
             f"nothing is cast to {node.to.sql().upper()[:40]}",
-            remedy="cast to INTEGER, DOUBLE, BOOLEAN, or write DATE '2026-01-31'",
+            remedy="cast to INTEGER, DOUBLE, BOOLEAN, DATE, TIMESTAMP, or write DATE '2026-01-31'",
         )
     operand = t.convert(node.this)
     if kind == "date" and isinstance(operand, Constant) and isinstance(operand.value, str):
-        return as_date(operand)
+        whole = operand.kind == "timestamp"
+        return Constant(operand.value[:10], "date") if whole else as_date(operand)
+    if kind == "timestamp" and isinstance(operand, Constant) and isinstance(operand.value, str):
+        return as_time(operand)
+    between = {("timestamp", "date"): "date_of", ("date", "timestamp"): "time_of"}
+    if (t.analysis.kind(operand), kind) in between:
+        return Call(between[t.analysis.kind(operand), kind], (operand,))
     return operand if t.analysis.kind(operand) == kind else Cast(operand, kind)
 
 
@@ -255,6 +284,9 @@ SCALARS: dict[str, Callable[[Any, Any], Expression]] = {
     "Between": _between,
     "In": _in,
     "Like": _like,
+    "ILike": _like,
+    "NullSafeEQ": _same(negated=False),
+    "NullSafeNEQ": _same(negated=True),
     "Case": _case,
     "If": _if,
     "Cast": _cast,

@@ -72,6 +72,8 @@ class SelectStatement:
     def query(self, select: exp.Select, *, rows: int | None, groups: int | None) -> Query:
         """The query, with contributions as declared or less."""
         inside = _inner_select(select)
+        if inside is not None and self._of_units(select, inside[0]):
+            inside = None
         if inside is None:
             frame, translator, parts = self._aggregated(select, {})
         else:
@@ -82,12 +84,17 @@ class SelectStatement:
         contribution = plan_contribution(frame, parts.keys, rows=rows, groups=groups)
         return finish(frame, parts, contribution)
 
+    def _of_units(self, select: exp.Select, inner: exp.Select) -> bool:
+        """Whether the SELECT inside has one row a person, which nobody sees."""
+        return self.rows.by_unit(inner, self.rows.named(select, {}, without=inner))
+
     def _aggregated(
         self, select: exp.Select, known: Mapping[str, Frame]
     ) -> tuple[Frame, OutputTranslator, Parts]:
         only(
             select,
             "expressions", "from_", "joins", "where", "with_", "group", "having", "order", "limit",
+            "distinct",
         )  # fmt: skip
         frame = self.rows.source(select, self.rows.named(select, known))
         keys = self._keys(select, frame)
@@ -107,19 +114,18 @@ class SelectStatement:
         return frame, outputs, parts
 
     def _keys(self, select: exp.Select, frame: Frame) -> tuple[Key, ...]:
-        group = select.args.get("group")
-        if group is None:
+        group, wanted = select.args.get("group"), _grouped(select)
+        if not wanted:
             return ()
         found: list[Key] = []
-        with placed(self.text, group):
-            only(group, "expressions")
-            if len(group.expressions) > _MOST_KEYS:
+        with placed(self.text, group or select):
+            if len(wanted) > _MOST_KEYS:
                 raise RefusedQuery(
                     f"there are more than {_MOST_KEYS} keys", remedy="group by fewer columns"
                 )
             analysis = Analysis(frame.schema)
             translator = RowTranslator(self.text, frame, analysis)
-            for node in group.expressions:
+            for node in wanted:
                 key = self._key(node, select, translator)
                 if not any(other.expression == key.expression for other in found):
                     found.append(key)
@@ -159,6 +165,27 @@ class SelectStatement:
                 if part.alias and part.alias.lower() == node.name.lower():
                     return part
         return node
+
+
+def _grouped(select: exp.Select) -> list[Any]:
+    """What rows are grouped by: as written, or with ALL and DISTINCT the outputs themselves."""
+    group, distinct = select.args.get("group"), select.args.get("distinct")
+    plain = [node for node in select.expressions if not aggregates_in(node)]
+    plain = [node.this if type(node).__name__ == "Alias" else node for node in plain]
+    if group is not None:
+        only(group, "expressions", "all")
+        if distinct is not None:
+            only(distinct)  # groups are different already
+        return plain if group.args.get("all") else list(group.expressions)
+    if distinct is None:
+        return []
+    only(distinct)
+    if len(plain) < len(select.expressions):
+        raise RefusedQuery(
+            "DISTINCT stands beside aggregates, and there is no GROUP BY",
+            remedy="write GROUP BY, which shows each group once",
+        )
+    return plain
 
 
 def _same(left: Any, right: Any) -> bool:

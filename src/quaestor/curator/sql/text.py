@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["DIALECT", "LONGEST_LIST", "read"]
+__all__ = ["DIALECT", "LONGEST_LIST", "read", "tokens_of"]
 
 DIALECT = "duckdb"
 LONGEST_LIST = 1_000
@@ -33,11 +33,11 @@ _SIZED_TYPES = frozenset({"VARCHAR", "CHAR", "TEXT", "STRING", "DECIMAL", "NUMER
 _FUNCTIONS = frozenset({  # tokens of their own, and also functions or operators before a bracket
     "ALL", "AND", "ANY", "AS", "AVG", "BETWEEN", "BY", "CASE", "CAST", "CEIL", "COALESCE",
     "COUNT", "CUBE", "DAY", "DISTINCT", "ELSE", "EXCEPT", "EXISTS", "EXTRACT", "FILTER", "FLOOR",
-    "FROM", "GREATEST", "GROUP", "GROUPING SETS", "HAVING", "IF", "IN", "INTERSECT", "IS",
-    "ISNULL", "JOIN", "LEAST", "LEFT", "LENGTH", "LIKE", "LIMIT", "LN", "LOG", "MEDIAN", "MOD",
-    "MONTH", "NOT", "ON", "OR", "ORDER", "OVER", "QUARTER", "REPLACE", "RIGHT", "ROLLUP", "ROUND",
-    "SELECT", "SOME", "SUBSTRING", "SUM", "THEN", "TRY_CAST", "UNION", "USING", "VALUES", "WHEN",
-    "WHERE", "WITH", "WITHIN", "YEAR",
+    "FROM", "GREATEST", "GROUP", "GROUPING SETS", "HAVING", "IF", "IN", "INTERSECT", "INTERVAL",
+    "IS", "ISNULL", "JOIN", "LEAST", "LEFT", "LENGTH", "LIKE", "LIMIT", "LN", "LOG", "MEDIAN",
+    "MOD", "MONTH", "NOT", "ON", "OR", "ORDER", "OVER", "QUARTER", "REPLACE", "RIGHT", "ROLLUP",
+    "ROUND", "SELECT", "SOME", "SUBSTRING", "SUM", "THEN", "TRY_CAST", "UNION", "USING", "VALUES",
+    "WHEN", "WHERE", "WITH", "WITHIN", "YEAR",
 })
 # fmt: on
 _SELECT_ONLY = "ask with SELECT, as in SELECT COUNT(*) FROM visits"
@@ -69,6 +69,13 @@ def read(text: str) -> exp.Select:
     if not isinstance(tree, exp.Select):
         raise RefusedQuery(f"{tree.key.upper()} is not a single SELECT", remedy=_SELECT_ONLY)
     return tree
+
+
+def tokens_of(text: str) -> Sequence[Token]:
+    """The words of a text that was read."""
+    from sqlglot import Dialect
+
+    return Dialect.get_or_raise(DIALECT).tokenize(text)
 
 
 def _check_text(text: str) -> None:

@@ -33,7 +33,9 @@ __all__ = [
     "Known",
     "State",
     "accept_clock",
+    "charge_columns",
     "history",
+    "next_event",
     "read_balances",
     "read_state",
     "refuse_after",
@@ -67,6 +69,27 @@ def state_of(row: tuple[Any, ...] | None, *, account: str) -> State:
     return state
 
 
+def next_event(
+    kind: str, *, account: str, state: State, time: str, entry: int, **columns: str
+) -> Event:
+    """The event that comes after a state, with its hash."""
+    event = Event(account, state.events + 1, kind, entry, time, previous=state.head, **columns)
+    return event.sealed()
+
+
+def charge_columns(request: Request) -> dict[str, str]:
+    """What the event of a charge says of it."""
+    return {
+        "analyst": request.analyst,
+        "dataset": request.dataset,
+        "purpose": request.purpose,
+        "query": request.query,
+        "releases": texts.releases_to_text(request.releases),
+        "detail": texts.detail_of(request.statement or request.approval, request.blocks),
+        "answer": request.audience,
+    }
+
+
 def read_state(store: Store, session: Session, account: str) -> State:
     """Where an account stands; a durable head is remembered, and must be there from now on."""
     state = state_of(session.row(sql.STATE, account=account), account=account)
@@ -84,7 +107,7 @@ def refuse_after(account: str, closes: str | None, time: str) -> None:
 class Known(NamedTuple):
     """Totals that were seen last: true as long as the chain has not grown."""
 
-    head: str
+    state: State
     holders: frozenset[str] | None
     """Whose totals they are; None if they are everybody's."""
     balances: Balances
@@ -138,15 +161,9 @@ class Journal:
 
     def append(self, kind: str, *, entry: int = 0, **columns: str) -> None:
         """Add one event to the end of the chain."""
-        event = Event(
-            self._account,
-            self.state.events + 1,
-            kind,
-            entry,
-            self.time,
-            previous=self.state.head,
-            **columns,
-        ).sealed()
+        event = next_event(
+            kind, account=self._account, state=self.state, time=self.time, entry=entry, **columns
+        )
         self.session.run(sql.ADD_EVENT, **event._asdict())
         self.state = replace(
             self.state,
@@ -159,24 +176,14 @@ class Journal:
     def charge(self, kind: str, request: Request) -> int:
         """Add a charge; its entry's number."""
         entry = self.state.entries + 1
-        self.append(
-            kind,
-            entry=entry,
-            analyst=request.analyst,
-            dataset=request.dataset,
-            purpose=request.purpose,
-            query=request.query,
-            releases=texts.releases_to_text(request.releases),
-            detail=texts.detail_of(request.statement or request.approval, request.blocks),
-            answer=request.audience,
-        )
+        self.append(kind, entry=entry, **charge_columns(request))
         return entry
 
     def keep(self, known: Known, balances: Balances) -> None:
         """Totals after this; those that have changed are written at the end."""
         old = known.balances
         self._changed |= {p: new for p, new in balances.items() if old.get(p) is not new}
-        self.known = Known(self.state.head, known.holders, balances)
+        self.known = Known(self.state, known.holders, balances)
 
     def price_again(self, limits: AccountLimits) -> Known:
         """Price the whole history as it is priced now, and keep that."""
@@ -184,8 +191,8 @@ class Journal:
         balances = limits.totals(history(self.session, limits))
         self.session.run(sql.CLEAR_BALANCES, account=self._account)
         self._changed = dict(balances)
-        self.known = Known(self.state.head, None, balances)
         self.state = replace(self.state, pricing=PRICING)
+        self.known = Known(self.state, None, balances)
         return self.known
 
     def close(self) -> None:
@@ -222,19 +229,26 @@ class Journal:
         store, state = self._store, self.state
         store.note_head(self._account, seq=state.events, head=state.head)
         known: Known | None = self.known or store.totals.get(self._account)
-        if known and (known is self.known or known.head == self.before.head):
-            store.totals[self._account] = known._replace(head=state.head)
+        if known and (known is self.known or known.state.head == self.before.head):
+            store.totals[self._account] = known._replace(state=state)
 
 
 def write(
-    store: Store, account: str, work: Callable[[Journal], Any], *, reading: str | None = None
+    store: Store,
+    account: str,
+    work: Callable[[Journal], Any],
+    *,
+    reading: str | None = None,
+    at_once: Callable[[], Any] | None = None,
 ) -> Any:
     """Have work done on an account, together with that of others who wait for it.
 
     What the work raises is its own failure if it has written nothing before. ``reading`` is the
-    analyst whose totals it will probably read: they come together with the lock.
+    analyst whose totals it will probably read: they come together with the lock. ``at_once`` does
+    the same without the lock, or gives None: it is tried where nobody else waits.
     """
-    return store.writer(account, partial(_perform, store)).do(account, work, reading=reading)
+    writer = store.writer(account, partial(_perform, store))
+    return writer.do(account, work, reading=reading, at_once=at_once)
 
 
 def write_alone(store: Store, work: Callable[[Session], Any], *, account: str = "") -> Any:

@@ -64,6 +64,11 @@ class Chain:
         self.time, self.head = event.time, event.hash
         self.heads.add(self.head)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether it ends in the midst of a plan: they are written as a whole."""
+        return self._terms.plans.unfinished
+
     def _broken(self, event: Event) -> str | None:
         """What is wrong with the link itself."""
         if event.seq != self.events + 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring_ascii as quoted
 from typing import NamedTuple
 
 from quaestor.ledger import stored_text as texts
@@ -94,8 +95,8 @@ class Event(NamedTuple):
         return texts.canonical(columns)
 
     def sealed(self) -> Event:
-        """The same with its hash."""
-        return self._replace(hash=texts.digest(self.content()))
+        """The same with its hash, by a quicker way to the same content."""
+        return Event(*self[:-1], hash=texts.digest(_quick_content(self)))
 
     @property
     def is_sealed(self) -> bool:
@@ -114,6 +115,18 @@ class Event(NamedTuple):
 
 
 COLUMNS = Event._fields
+
+
+def _quick_content(event: Event) -> str:
+    """The same as ``content``, by which it is verified: of texts and whole numbers only."""
+    e = event
+    return (
+        f'{{"account":{quoted(e.account)},"analyst":{quoted(e.analyst)},'
+        f'"answer":{quoted(e.answer)},"dataset":{quoted(e.dataset)},"detail":{quoted(e.detail)},'
+        f'"entry":{e.entry:d},"kind":{quoted(e.kind)},"previous":{quoted(e.previous)},'
+        f'"purpose":{quoted(e.purpose)},"query":{quoted(e.query)},"releases":{quoted(e.releases)},'
+        f'"seq":{e.seq:d},"time":{quoted(e.time)}}}'
+    )
 
 
 def event_to_text(event: Event) -> str:

@@ -9,6 +9,7 @@ from quaestor.errors import QuaestorError
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.definition import AccountDefinition
 from quaestor.ledger.journal.events import CHARGES
+from quaestor.ledger.journal.submitted_plans import SubmittedPlans
 
 if TYPE_CHECKING:
     from quaestor.ledger.journal.events import Event
@@ -22,6 +23,7 @@ class KeptTerms:
     def __init__(self) -> None:
         """Begin before the first event."""
         self._terms: AccountDefinition | None = None
+        self.plans = SubmittedPlans()
         self._submitted: dict[str, tuple[str, ...]] = {}
         """What was submitted and is not decided, by its id: who, of what, what."""
         self._approved: dict[str, tuple[str, ...]] = {}
@@ -34,6 +36,8 @@ class KeptTerms:
         terms = self._terms
         if terms is None:
             return None
+        if (broken := self.plans.problem(event)) is not None:
+            return broken
         over = closed or (terms.closes is not None and event.time >= terms.closes)
         if over and event.kind in {*CHARGES, "submitted", "approved"}:
             return "it comes after the account has closed"
@@ -64,10 +68,12 @@ class KeptTerms:
 
     def follow(self, event: Event) -> None:
         """Follow one event more."""
-        kind, entry, detail = event.kind, event.entry, event.detail
+        kind, entry = event.kind, event.entry
+        detail, _ = texts.parts_of(event.detail)
+        self.plans.follow(event)
         if kind == "opened":
             with suppress(QuaestorError):  # what is wrong with it is said elsewhere
-                self._terms = AccountDefinition.from_json(detail)
+                self._terms = AccountDefinition.from_json(event.detail)
         elif kind == "submitted":
             self._submitted[texts.short_digest(event.hash)] = _asked(event)
         elif kind == "approved":
@@ -82,5 +88,6 @@ class KeptTerms:
 
 
 def _asked(event: Event) -> tuple[str, ...]:
-    """All that an approval is about: who, of what, what."""
-    return event.analyst, event.dataset, event.query, event.purpose, event.releases
+    """All that an approval is about: who, of what, what, and of which blocks of time."""
+    _, blocks = texts.parts_of(event.detail)
+    return event.analyst, event.dataset, event.query, event.purpose, event.releases, *blocks

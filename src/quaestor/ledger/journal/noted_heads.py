@@ -23,7 +23,11 @@ def read_heads(file: Path) -> dict[str, list[str]]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise InvalidParameter("--heads", str(file), "a file that can be read") from None
+        raise InvalidParameter(
+            "--heads",
+            str(file),
+            "a file that can be read, as  quaestor ledger heads > FILE  writes it",
+        ) from None
     heads: dict[str, list[str]] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():

@@ -60,6 +60,8 @@ def verify_account(
         )
     if found[0] != chain.definition:
         raise LedgerCorrupted(place, "its definition is not the one that it was opened with")
+    if chain.unfinished:
+        raise LedgerCorrupted(place, "its chain ends in the midst of a plan")
     state = None if row is None else State(*row)
     outdated = state is not None and 0 < state.pricing < PRICING  # priced again when next used
     _check_state(state, chain, place, pricing=state.pricing if state and outdated else PRICING)

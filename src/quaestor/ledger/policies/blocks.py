@@ -81,14 +81,19 @@ class Blocked(Open):
         if self.most is not None:
             person_total(epsilon=0.0, delta=0.0, most=self.most)
         if type(self.enforced) is not bool or (self.enforced and self.most is None):
-            raise InvalidParameter("enforced", self.enforced, "False, where most is left out")
+            valid = "given with most (--most 3): how many blocks of a person are to count"
+            raise InvalidParameter("enforced", self.enforced, valid)
         for table, column in self.dates:
             texts.name("dates", table)
             texts.name("dates", column)
         if list(self.dates) != sorted(dict(self.dates).items()):
             raise InvalidParameter("dates", self.dates, "one column a table, in order")
         if self.enforced and len(self.dates) > 1:
-            raise InvalidParameter("dates", self.dates, "of one table, where blocks are enforced")
+            valid = (
+                "of one table, where blocks are enforced: date one table only and join the others "
+                "to it, or leave enforced out"
+            )
+            raise InvalidParameter("dates", self.dates, valid)
         Open.__post_init__(self)
 
     def to_dict(self) -> dict[str, Any]:

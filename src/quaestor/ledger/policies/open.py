@@ -164,10 +164,10 @@ class FilterLimit(Limit):
         costs, dataset = self.costs(request), request.dataset
         after = added(spent.get(dataset, _NOTHING), costs)
         if self._alone:
-            shown = {meter: after.get(key, _ZERO) for key, meter in self._meters}
+            shown = [after.get(key, _ZERO) for key, _ in self._meters]
         else:
-            shown = {m: self._total(spent, key, dataset, costs[key]) for key, m in self._meters}
-        return after if self.filter.fits(shown) else None
+            shown = [self._total(spent, key, dataset, costs[key]) for key, _ in self._meters]
+        return after if self.filter.holds(shown) else None
 
     def holds(self, spent: Mapping[str, Totals]) -> bool:
         """Whether the history itself is within the filter."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REVISIONS", "make_file", "open_store", "place_of"]
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """All that there have been, oldest first; a store is brought to the last one."""
 
 _VALID = 'a file, or an address such as "postgresql://user@host/database"'

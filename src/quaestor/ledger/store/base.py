@@ -196,6 +196,20 @@ class Store(ABC):
         if self.identity.kind != "ledger":
             raise unavailable("backup")
 
+    def step_time(self) -> str | None:
+        """The time by the store's clock for an event that is appended in one step, if known."""
+        return None
+
+    def append_in_one_step(self, charge: Row) -> bool:
+        """Append a charge, durably, if the chain still ends where it expects; whether it did.
+
+        It is done in one step: an interrupt comes before it or after it. The row has the event's
+        columns and, after them, the version of prices, and the dataset, the holder and the totals
+        of the one balance that it changes.
+        """
+        del charge
+        return False
+
     def confirm_place(self) -> None:  # noqa: B027  # for stores that can move
         """See that what was just written is where everybody will look for it."""
 

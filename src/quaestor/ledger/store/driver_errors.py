@@ -21,8 +21,8 @@ SENTENCES = {
     "the right to write to the ledger and to its folder",
     "unwritable": "writing to the ledger failed: nothing was charged; look at the disk that holds "
     "it, its quota, and the limits of this process",
-    "cannot_open": "the ledger cannot be opened: see that its folder exists and that this process "
-    "may read and write there",
+    "cannot_open": "the ledger, or its backup, cannot be opened: see that its folder exists and "
+    "that this process may read and write there",
     "locked": "others have kept the ledger locked for too long: nothing was charged; try again, "
     "and look for a process that hangs while it writes",
     "lost_connection": "the connection to the ledger's server was lost: nothing is released; if "

@@ -7,10 +7,14 @@ SQLite holds on it for this process (https://sqlite.org/howtocorrupt.html, secti
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.ledger.store.driver_errors import unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["NETWORK", "FileWatch", "file_system", "refuse_network"]
 
@@ -34,14 +38,11 @@ class _Seen(NamedTuple):
     log: int | None
     """The size of the write-ahead log; None if there is none."""
 
-    def after(self, before: _Seen) -> bool:
-        """Whether the log has only grown since, and the file itself was not written."""
-        return (
-            (self.modified, self.size) == (before.modified, before.size)
-            and self.log is not None
-            and before.log is not None
-            and self.log >= before.log
-        )
+    def changed(self, before: _Seen) -> str:
+        """What is not as it was: the ``log``, which may only grow, or the ``file``, or nothing."""
+        if self.log is None or before.log is None or self.log < before.log:
+            return "log"
+        return "" if (self.modified, self.size) == (before.modified, before.size) else "file"
 
 
 class FileWatch:
@@ -49,20 +50,25 @@ class FileWatch:
 
     def __init__(self, path: Path) -> None:
         """Remember the file as it is now."""
-        self._path, self._log = path, Path(f"{path}-wal")
+        self._path, self._log = str(path), f"{path}-wal"
         found = path.stat()
         self._place = (found.st_dev, found.st_ino)
         self._seen = self._now(found)
 
-    def check(self) -> bool:
-        """Refuse another file, or one with two names; whether the file must be looked at anew."""
-        seen, before = self._now(self.confirm()), self._seen
+    @contextmanager
+    def checked(self) -> Iterator[str]:
+        """Refuse another file, or one with two names; what must be looked at anew, if anything.
+
+        It counts as seen when the block is over: until then every thread is told of it.
+        """
+        seen = self._now(self.confirm())
+        yield seen.changed(self._seen)
         self._seen = seen
-        return not seen.after(before)
 
     def written(self) -> None:
         """See that what was just written is under the file's name, and how long the log is now."""
-        self._seen = self._seen._replace(log=self._now(self.confirm()).log)
+        before = self._seen
+        self._seen = _Seen(before.modified, before.size, self._now(self.confirm()).log)
 
     def confirm(self) -> os.stat_result:
         """Refuse another file, or one with two names."""

@@ -54,6 +54,7 @@ class GroupWriter:
         self._queue: SimpleQueue[Job] = SimpleQueue()
         self._waiting: deque[Job] = deque()
         self._serving = _thread.allocate_lock()
+        self._inside: dict[int, None] = {}  # the threads that have something done, or wait for it
 
     @property
     def inherited(self) -> bool:
@@ -67,13 +68,29 @@ class GroupWriter:
         *,
         alone: bool = False,
         reading: str | None = None,
+        at_once: Callable[[], Any] | None = None,
     ) -> Any:
         """Have it done, and wait until it is durable.
 
         ``reading`` is the analyst whose totals it will probably read first. Whoever is interrupted
         meanwhile does not know whether it was done: what has begun is finished.
+
+        ``at_once`` does the same in this thread, in a single step that no interrupt can tear, or
+        gives None if it cannot. It is tried where nobody else is here: a thread that works for
+        this one costs more than the work, and serves those well who come together.
         """
-        job = Job(account, work, alone=alone, reading=reading)
+        me = _thread.get_ident()
+        self._inside[me] = None
+        try:
+            if at_once is not None and len(self._inside) == 1:
+                done = at_once()
+                if done is not None:
+                    return done
+            return self._queued(Job(account, work, alone=alone, reading=reading))
+        finally:
+            self._inside.pop(me, None)
+
+    def _queued(self, job: Job) -> Any:
         try:
             self._queue.put(job)
             if not self._serving.locked():

@@ -11,7 +11,9 @@ from sqlalchemy import create_engine, event
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
 from quaestor.ledger.store.driver_errors import postgres_trouble, unavailable
+from quaestor.ledger.store.postgres_step import ServerClock, append_in_one_step, is_silent
 from quaestor.ledger.store.postgres_wire import PATIENCE, BoundedConnection, Statement, exchange
+from quaestor.ledger.store.spare_connection import SpareConnection
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
@@ -83,8 +85,9 @@ class PostgresSession(Session):
     __slots__ = ("_begin", "_foreseen", "_sent", "_waiting", "_wished")
 
     _driver: BoundedConnection
+    _store: PostgresStore
 
-    def __init__(self, store: Store, begin: str) -> None:
+    def __init__(self, store: PostgresStore, begin: str) -> None:
         """Take a connection; the beginning travels with the first statement."""
         super().__init__(store, writing=begin == store.begin_writing)
         self._begin, self._sent = begin, False
@@ -135,6 +138,7 @@ class PostgresSession(Session):
         row = self.row(_LOCKED, account=account, seen=seen)
         if row is not None:
             time, store_id, found, *state = row
+            self._store.clock.saw(time)
             return Locked(time, tuple(state), str(store_id), found)
         return Locked(self.now(), None, self._store.identity.id, None)
 
@@ -182,6 +186,8 @@ class PostgresStore(Store):
     def __init__(self, url: URL, *, read_only: bool = False) -> None:
         """Prepare connections to the server; none is made yet."""
         self._url, self._read_only = url, read_only
+        self.clock = ServerClock()
+        self._spare = SpareConnection(self._connect_for_steps)
         super().__init__()
 
     def engine(self, *, writing: bool) -> Engine:
@@ -203,6 +209,35 @@ class PostgresStore(Store):
             return connection
 
         return engine
+
+    def _connect_for_steps(self) -> BoundedConnection:
+        given, named = self._writing.dialect.create_connect_args(self._writing.url)
+        asked: dict[str, Any] = {**named, **_CONNECT}
+        connection = BoundedConnection.connect(*given, **asked)
+        _prepare(connection, writing=True)
+        return connection
+
+    def step_time(self) -> str | None:
+        """The server's time, as far as it is known here; the statement sees that it is."""
+        return self.clock.now()
+
+    def append_in_one_step(self, charge: Row) -> bool:
+        """Append a charge by a single statement, which is a transaction of its own."""
+        try:
+            with self._spare.taken() as connection:
+                if connection is None:
+                    return False
+                if is_silent(connection):
+                    return append_in_one_step(connection, charge, ledger=self.identity.id)
+            self._spare.forget()  # it died while nobody used it
+        except psycopg.Error as problem:
+            raise postgres_trouble(problem, connected=True) from None
+        return False
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._spare.forget()
+        super().close()
 
     def begun(self, begin: str) -> Session:
         """A transaction that begins like this."""
@@ -231,6 +266,8 @@ def _prepare(connection: psycopg.Connection[Any], *, writing: bool) -> None:
     """Bounded waiting, and commits that are on the disk, and on replicas, when they return.
 
     A client that hangs in the midst of a charge is cut off before those who wait for it give up.
+    What durability and a charge in one step rely upon is said here, whatever the server's own
+    settings are, or will be when it reads them again.
     """
     connection.autocommit = True  # transactions begin and end where this package says
     idle = WAIT / 2 if writing else _READING
@@ -238,8 +275,9 @@ def _prepare(connection: psycopg.Connection[Any], *, writing: bool) -> None:
         f"SET lock_timeout = {int(1000 * WAIT)};"
         f"SET statement_timeout = {int(1000 * (WAIT + PATIENCE) / 2)};"
         f"SET idle_in_transaction_session_timeout = {int(1000 * idle)};"
-        "SELECT set_config('synchronous_commit', 'on', false) "
-        "WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')",
+        "SET default_transaction_isolation = 'read committed';"
+        "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') "
+        "WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)",
         prepare=False,
     )
 

@@ -95,13 +95,19 @@ def exchange(
 
 
 def _answers(server: PGconn, count: int) -> Generator[Any, Any, list[PGresult]]:
-    """One result for each statement; fewer if the connection ended after an error."""
+    """One result for each statement; fewer if the connection ended after an error.
+
+    A statement that is a transaction by itself is committed at the end of the message: what goes
+    wrong there comes after its result.
+    """
     results: list[PGresult] = []
     yield from generators.send(server)
     try:
         for _ in range(count):
             results += yield from generators.fetch_many(server)
-        yield from generators.fetch_many(server)  # the end of the message
+        for end in (yield from generators.fetch_many(server)):  # of the message
+            if end.status != pq.ExecStatus.PIPELINE_SYNC:
+                raise error_from_result(end)
     except psycopg.Error:
         if all(result.status != pq.ExecStatus.FATAL_ERROR for result in results):
             raise

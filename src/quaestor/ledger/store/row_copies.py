@@ -33,6 +33,25 @@ TABLES = {
         2,
         ("account", "entry", "attempt", "token", "request", "question", "holder", "lease"),
     ),
+    "ledger_people": (
+        1,
+        ("name", "folded", "roles", "groups", "password", "created", "ended"),
+    ),
+    "ledger_credentials": (
+        1,
+        ("digest", "id", "kind", "person", "scopes", "note", "created", "expires", "ended"),
+    ),
+    "ledger_trail": (
+        1,
+        ("seq", "time", "kind", "actor", "subject", "detail", "previous", "hash"),
+    ),
+    "ledger_questions": (
+        1,
+        (
+            *("id", "analyst", "token", "request", "inquiry", "created", "account", "entry"),
+            *("state", "problem", "answered", "repeated", "holder", "lease", "finished"),
+        ),
+    ),
 }
 """Columns of every table with content, and how many of them, from the first, are its key."""
 

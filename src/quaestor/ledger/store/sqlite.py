@@ -12,7 +12,6 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-from weakref import WeakSet
 
 from sqlalchemy import URL, QueuePool, create_engine, event
 
@@ -22,6 +21,9 @@ from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
 from quaestor.ledger.store.driver_errors import NOT_A_LEDGER, sqlite_trouble, unavailable
 from quaestor.ledger.store.file_identity import FileWatch, refuse_network
+from quaestor.ledger.store.spare_connection import SpareConnection
+from quaestor.ledger.store.sqlite_connection import SQLiteConnection, watched
+from quaestor.ledger.store.sqlite_step import append_in_one_step, prepare_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,32 +42,12 @@ SELECT 1 FROM sqlite_master WHERE name = 'ledger_version') LIMIT 1
 _STEPS = (0.004, 0.04)  # seconds until the lock is tried again: at most, at first and later
 
 
-class _Connection(sqlite3.Connection):
-    """A connection that can be found again after a fork."""
-
-
-_CONNECTIONS: WeakSet[_Connection] = WeakSet()
-
-
-def _let_go() -> None:
-    """Close what a parent process had open.
-
-    A child that keeps it believes to have locks that only the parent has, and so takes none.
-    """
-    for connection in list(_CONNECTIONS):
-        if not connection.in_transaction:
-            connection.close()
-
-
-os.register_at_fork(after_in_child=_let_go)
-
-
 class SQLiteSession(Session):
     """A transaction on the file; one that writes holds the only lock there is."""
 
     __slots__ = ()
 
-    _driver: sqlite3.Connection
+    _driver: SQLiteConnection
     _store: SQLiteStore
 
     def __init__(self, store: SQLiteStore, begin: str) -> None:
@@ -73,6 +55,7 @@ class SQLiteSession(Session):
         writing = begin == store.begin_writing
         super().__init__(store, writing=writing)
         try:
+            self._driver.keep_up(store.age)
             if writing:
                 self._take_turn(begin)
             else:
@@ -153,6 +136,9 @@ class SQLiteStore(Store):
         self._read_only = read_only
         self._immutable = False
         self._watch = FileWatch(self.path)
+        self.age = 0
+        """How often the file was found changed: what connections remember of it is older."""
+        self._spare = SpareConnection(self._connect_for_steps)
         super().__init__()
 
     def engine(self, *, writing: bool) -> Engine:
@@ -170,16 +156,17 @@ class SQLiteStore(Store):
 
         return engine
 
-    def _connect(self, *, writing: bool) -> sqlite3.Connection:
+    def _connect(self, *, writing: bool) -> SQLiteConnection:
         mode = "ro&immutable=1" if self._immutable else "ro" if self._read_only else "rw"
         connection = sqlite3.connect(
             f"file:{quote(str(self.path))}?mode={mode}",
             uri=True,
             isolation_level=None,  # transactions begin and end where this package says
             check_same_thread=False,
-            factory=_Connection,
+            factory=SQLiteConnection,
         )
-        _CONNECTIONS.add(connection)
+        watched(connection, writes=writing)
+        connection.age = self.age
         try:
             if self._read_only:
                 connection.execute(f"PRAGMA busy_timeout = {int(1000 * WAIT)}")
@@ -191,6 +178,11 @@ class SQLiteStore(Store):
         except BaseException:
             connection.close()
             raise
+        return connection
+
+    def _connect_for_steps(self) -> SQLiteConnection:
+        connection = self._connect(writing=True)
+        prepare_step(connection)
         return connection
 
     def try_without_log(self) -> bool:
@@ -220,12 +212,35 @@ class SQLiteStore(Store):
         super().check_place()
         if self._read_only:
             raise unavailable("read_only")
-        if self._watch.check():
-            self.close()  # what connections remember of the file may be gone
+        with self._watch.checked() as changed:
+            if changed == "log":
+                self.close()  # what connections know of the log is gone
+            elif changed:
+                self.age += 1
 
     def confirm_place(self) -> None:
         """See that the file is still under its name."""
         self._watch.written()
+
+    def step_time(self) -> str:
+        """This computer's time."""
+        return texts.now()
+
+    def append_in_one_step(self, charge: Row) -> bool:
+        """Append a charge by a single statement, which is a transaction of its own."""
+        try:
+            with self._spare.taken() as connection:
+                if connection is None:
+                    return False
+                connection.keep_up(self.age)
+                return append_in_one_step(connection, charge)
+        except sqlite3.Error as problem:
+            raise sqlite_trouble(problem) from None
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._spare.forget()
+        super().close()
 
     def trouble(self, problem: BaseException, *, connected: bool) -> QuaestorError:
         """The driver's complaint, by SQLite's name for it."""

@@ -15,6 +15,7 @@ __all__ = [
     "ANSWER",
     "ANSWERS",
     "ANSWERS_TO",
+    "ANSWER_LABEL",
     "BALANCES",
     "BALANCES_OF",
     "CHANGES",
@@ -49,6 +50,7 @@ __all__ = [
     "STATEMENTS",
     "STRAYS",
     "SUBMISSIONS",
+    "SUBMITTED",
     "UNDRAWN",
     "VERSION",
     "VERSIONS",
@@ -145,16 +147,22 @@ SELECT entry, detail FROM ledger_events
 WHERE account = :account AND kind = 'imported' ORDER BY entry
 """
 
-# What was submitted, with what was decided about it, and the charges that were not given back; of
-# one submission, or of all if :id is empty.
+# What was submitted in a part of the chain, with what was decided about it, and the charges for it
+# that were not given back. Their details begin with the first digits of its hash.
 SUBMISSIONS = """
 SELECT kind, time, analyst, dataset, purpose, query, releases, detail, hash FROM ledger_events e
-WHERE account = :account AND (
-(kind = 'submitted' AND (:id = '' OR substr(hash, 1, 16) = :id))
-OR (kind IN ('approved', 'declined') AND (:id = '' OR detail = :id))
-OR (kind = 'reserved' AND detail <> '' AND (:id = '' OR detail = :id) AND NOT EXISTS (
-SELECT 1 FROM ledger_events v WHERE v.account = e.account AND v.entry = e.entry
+WHERE account = :account AND seq >= :first AND ((kind = 'submitted' AND seq <= :last)
+OR (kind IN ('approved', 'declined', 'reserved') AND substr(detail, 1, 16) IN (
+SELECT substr(s.hash, 1, 16) FROM ledger_events s
+WHERE s.account = :account AND s.kind = 'submitted' AND s.seq BETWEEN :first AND :last)
+AND NOT EXISTS (
+SELECT 1 FROM ledger_events v WHERE v.account = e.account AND v.entry = e.entry AND e.entry > 0
 AND v.kind IN ('released', 'void') AND v.kind = 'void'))) ORDER BY seq
+"""
+
+SUBMITTED = """
+SELECT seq, detail FROM ledger_events
+WHERE account = :account AND kind = 'submitted' AND substr(hash, 1, 16) = :id
 """
 
 # How a charge stands: settled, or marked since its noise may have been drawn.
@@ -219,10 +227,22 @@ INSERT INTO ledger_answers (account, entry, dataset, query, analyst, answer)
 VALUES (:account, :entry, :dataset, :query, :analyst, :answer)
 """
 
-# Whose the answers to a question are: who may see them is decided by ``ledger.price``.
+# Whose the answers to a question are, and what their charges keep: who may see them is decided by
+# ``ledger.price``. Where budgets are of blocks of time, the blocks belong to the question. An
+# entry's event comes later in the chain than its number says.
 ANSWERS_TO = """
-SELECT entry, analyst FROM ledger_answers
-WHERE account = :account AND dataset = :dataset AND query = :query ORDER BY entry
+SELECT a.entry, a.analyst, CASE WHEN :blocks = 0 THEN '' ELSE (
+SELECT e.detail FROM ledger_events e WHERE e.account = a.account AND e.seq > a.entry
+AND e.entry = a.entry AND e.kind = 'reserved' ORDER BY e.seq LIMIT 1) END
+FROM ledger_answers a
+WHERE a.account = :account AND a.dataset = :dataset AND a.query = :query ORDER BY a.entry
+"""
+
+ANSWER_LABEL = """
+SELECT a.dataset, a.analyst, (
+SELECT e.detail FROM ledger_events e WHERE e.account = a.account AND e.seq > a.entry
+AND e.entry = a.entry AND e.kind = 'reserved' ORDER BY e.seq LIMIT 1)
+FROM ledger_answers a WHERE a.account = :account AND a.entry = :entry
 """
 
 ANSWER = """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
 
-__all__ = ["CountedQuantile"]
+__all__ = ["CountedQuantile", "checked_counts"]
 
 _PARTS = 2**16  # the probability is a multiple of 2^-16, so that scores are whole numbers
 _FARTHEST = 2**52  # in such parts of a rank; floats hold all whole numbers up to here
@@ -74,7 +74,7 @@ class CountedQuantile(Mechanism):
 
     def release(self, counts: Mapping[int, int]) -> int:
         """A quantile of the rows that are counted; any candidate if there are none."""
-        values, numbers = self._checked(counts)
+        values, numbers = checked_counts(counts, low=self.low, high=self.high)
         runs = CandidateRuns.between(values, numbers, first=self.low, last=self.high)
         behind = runs.behind(self._parts * int(numbers.sum()), unit=_PARTS)
         rate = Fraction(self.epsilon) / (2 * self._sensitivity * _PARTS)
@@ -85,19 +85,6 @@ class CountedQuantile(Mechanism):
         candidates = self.high - self.low + 1
         reach = self._selection.interval(confidence=confidence, candidates=candidates).lower
         return Bounds(lower=reach, upper=-reach)
-
-    def _checked(self, counts: Mapping[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The values that occur, in order, and how often; errors show nothing of them."""
-        try:
-            held = sorted((value, number) for value, number in counts.items() if number)
-            values = np.array([value for value, _ in held], np.int64)
-            numbers = np.array([number for _, number in held], np.int64)
-        except (TypeError, ValueError, OverflowError, AttributeError):
-            raise InvalidParameter("counts", Undisclosed(counts), _COUNTS) from None
-        inside = bool(np.all((self.low <= values) & (values <= self.high) & (numbers > 0)))
-        if not inside or sum(numbers.tolist()) > _LARGEST:
-            raise InvalidParameter("counts", Undisclosed(counts), _COUNTS)
-        return values, numbers
 
     @property
     def _parts(self) -> int:
@@ -110,3 +97,19 @@ class CountedQuantile(Mechanism):
     @property
     def _selection(self) -> ExponentialMechanism:
         return ExponentialMechanism(epsilon=self.epsilon, sensitivity=float(self._sensitivity))
+
+
+def checked_counts(
+    counts: Mapping[int, int], *, low: int, high: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The values that occur, in order, and how often; errors show nothing of them."""
+    try:
+        held = sorted((value, number) for value, number in counts.items() if number)
+        values = np.array([value for value, _ in held], np.int64)
+        numbers = np.array([number for _, number in held], np.int64)
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        raise InvalidParameter("counts", Undisclosed(counts), _COUNTS) from None
+    inside = bool(np.all((low <= values) & (values <= high) & (numbers > 0)))
+    if not inside or sum(numbers.tolist()) > _LARGEST:
+        raise InvalidParameter("counts", Undisclosed(counts), _COUNTS)
+    return values, numbers

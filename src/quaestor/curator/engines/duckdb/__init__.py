@@ -1,9 +1,11 @@
-"""DuckDB: its own files, and Parquet and CSV files.
+"""DuckDB: its own files, and Parquet, CSV and JSON lines files.
 
 ===============  ============================================================
 ``dialect``      its SQL, where it differs from that of other engines
 ``schema``       the columns of a file or a table, for the catalog
 ``connection``   DuckDB in memory, to which the catalog's files are attached
+``text_rows``    how rows of text files are read
+``text_system``  text files as streams in UTF-8
 ===============  ============================================================
 """
 
@@ -12,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from quaestor.curator.catalog.model import Source
+from quaestor.curator.catalog.model import TEXT_KINDS, Source, file_kind
 from quaestor.curator.catalog.sources import EngineKind, SourceKey, refuse_together, table_name
 from quaestor.curator.engines.duckdb.dialect import DUCKDB
 from quaestor.curator.engines.files import FILE, files_key, refuse_remote
@@ -49,6 +51,12 @@ class _DuckDB(EngineKind):
         from quaestor.curator.engines.duckdb.schema import read_columns
 
         return read_columns(source, folder)
+
+    def fitted(self, source: Source, folder: str | Path) -> tuple[Source, list[str]]:
+        from quaestor.curator.engines.text_check import fitted
+
+        text = source.files is not None and file_kind(source.files) in TEXT_KINDS
+        return fitted(source, folder) if text else (source, [])
 
     def connection(self, catalog: Catalog, table: Table) -> DuckConnection:
         from quaestor.curator.engines.duckdb.connection import DuckConnection

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from quaestor.curator.engines.duckdb.dialect import DUCKDB
-from quaestor.curator.engines.files import found, header, kind_of, pattern_of
+from quaestor.curator.engines.duckdb.text_rows import PATH, json_field, read_fields, read_lines
+from quaestor.curator.engines.files import found, kind_of, named_columns, pattern_of
+from quaestor.curator.engines.stop import stoppable
+from quaestor.curator.engines.text_files import separator_of
 from quaestor.curator.kernel.relations import Base
 from quaestor.errors import MissingExtra, SourceUnavailable
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.engines.duckdb.text_system import TextSystem
 
 __all__ = ["DuckConnection"]
 
@@ -43,6 +47,7 @@ class DuckConnection:
             raise MissingExtra("duckdb", extra="curator", purpose="asking DuckDB") from None
         self._catalog = catalog
         self._connection = duckdb.connect()
+        self._texts: TextSystem | None = None
         self._attached: dict[str, str] = {}
         self._parquet: list[_ParquetFiles] = []
         for setting in (  # for cursors too, which do not inherit what is set for one connection
@@ -81,7 +86,8 @@ class DuckConnection:
             for files in self._parquet:
                 if files.view in sql:
                     files.register(cursor)
-            return list(cursor.execute(sql).fetchall())
+            with stoppable(cursor.interrupt):
+                return list(cursor.execute(sql).fetchall())
 
     def close(self) -> None:
         """Let go of the files."""
@@ -110,31 +116,47 @@ class DuckConnection:
         paths = found(table, pattern)
         if kind == "parquet":
             return self._parquet_files(table, paths)
-        # Guessing types or delimiters would make them depend on what single rows hold.
-        names, between = header(table, paths[0])
-        files = "[" + ", ".join(map(_path, paths)) + "]"
-        columns = "{" + ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names) + "}"
-        rows = (
-            f"read_csv({files}, auto_detect = false, header = true, columns = {columns}, "
-            f"delim = {_text(between)}, quote = '\"', escape = '\"', nullstr = '', "
-            "allow_quoted_nulls = false, ignore_errors = true, null_padding = true, "
-            # Otherwise one line that ends in another way, or a text of two lines, is an error.
-            "strict_mode = false, parallel = false, "
-            "hive_partitioning = false, filename = 'path of the file')"
-        )
-        listed = [DUCKDB.name_of(name) for name in names]
-        for name in _in_folders(table, paths[0], names):
-            pattern = _text(f"/{re.escape(name)}=([^/]*)/")
-            value = f'regexp_extract("path of the file", {pattern}, 1)'
-            listed.append(f"{_unpacked(value)} AS {DUCKDB.name_of(name)}")
-        name = f"files_{uuid4().hex}"
+        view = f"files_{uuid4().hex}"
         try:
-            chosen = f"SELECT {', '.join(listed)} FROM {rows}"  # noqa: S608 (quoted)
-            self._connection.execute(f"CREATE VIEW {name} AS {chosen}")
-            return self._described(name)
+            self._connection.execute(f"CREATE VIEW {view} AS {self._text_rows(table, paths)}")
+            return self._described(view)
+        except SourceUnavailable:
+            raise
         except Exception:  # noqa: BLE001 (as above)
             unreadable = SourceUnavailable(table.name, f"{table.source.files} cannot be read")
         raise unreadable
+
+    def _text_system(self) -> TextSystem:
+        if self._texts is None:
+            from quaestor.curator.engines.duckdb.text_system import TextSystem
+
+            self._texts = TextSystem()
+            self._connection.register_filesystem(self._texts)
+        return self._texts
+
+    def _text_rows(self, table: Table, paths: list[str]) -> str:
+        """A statement about text files: their columns as texts."""
+        lines = kind_of(table) == "jsonl"
+        addresses = self._text_system().addresses(paths, table.source.format, lines=lines)
+        files = f"[{', '.join(map(_text, addresses))}]"
+        if lines:
+            names = [column.name for column in table.columns]
+            folders = _in_folders(table, paths[0], ())
+            names = [name for name in names if name not in folders]
+            values, rows = [json_field(name) for name in names], read_lines(files)
+        else:
+            names = named_columns(table, paths)
+            folders = _in_folders(table, paths[0], names)
+            values = [DUCKDB.name_of(name) for name in names]
+            rows = read_fields(files, names, separator_of(table.source))
+        for name in folders:
+            pattern = _text(f"/{re.escape(name)}=([^/]*)/")
+            values.append(_unpacked(f'regexp_extract("{PATH}", {pattern}, 1)'))
+        listed = (
+            f"{value} AS {DUCKDB.name_of(name)}"
+            for name, value in zip([*names, *folders], values, strict=True)
+        )
+        return f"SELECT {', '.join(listed)} FROM {rows}"  # noqa: S608 (quoted)
 
     def _parquet_files(self, table: Table, paths: list[str]) -> Base:
         files = _ParquetFiles(table, paths)
@@ -255,7 +277,7 @@ def _column(name: str, kind: Any) -> tuple[Any | None, str]:
         times, moment = _UNITS[kind.unit]
         inside = f"{quoted} IS NOT NULL"
         if times is not None:
-            inside = f"{quoted} BETWEEN {_FIRST * times} AND {_LAST * times}"
+            inside = f"{quoted} BETWEEN {_FIRST * times} AND {(_LAST + 1) * times - 1}"
         return pa.int64(), f"CASE WHEN {inside} THEN {moment.format(quoted)} END"
     return None, quoted
 

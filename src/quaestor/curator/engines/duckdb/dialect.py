@@ -18,6 +18,7 @@ DUCKDB: Final = Dialect(
     name="duckdb",
     text="VARCHAR",
     real="DOUBLE",
+    time="TIMESTAMP",
     quote='"',
     bytewise='({0} COLLATE "binary")',
     readable="{0}",
@@ -27,6 +28,7 @@ DUCKDB: Final = Dialect(
     nan="isnan({0})",
     quotient="({0} // {1})",
     matches="regexp_matches({0}, {1})",
+    group_of="regexp_extract({0}, {1}, {2})",
     divisor="{0}",
     weekday="EXTRACT(dow FROM {0})",
     first_of="CAST(date_trunc('{1}', {0}) AS DATE)",
@@ -39,7 +41,19 @@ DUCKDB: Final = Dialect(
         "CASE WHEN epoch_us({0}) BETWEEN -62135596800000000 AND 253402300799999999 "
         "THEN CAST(make_timestamp(epoch_us({0})) AS DATE) END"
     ),
+    instant=(
+        "CASE WHEN TRY_CAST({0} AS TIMESTAMP) BETWEEN TIMESTAMP '0001-01-01' "
+        "AND TIMESTAMP '9999-12-31 23:59:59.999999' THEN TRY_CAST({0} AS TIMESTAMP) END"
+    ),
+    zoned_instant=(
+        "CASE WHEN epoch_us({0}) BETWEEN -62135596800000000 AND 253402300799999999 "
+        "THEN make_timestamp(epoch_us({0})) END"
+    ),
+    microseconds="epoch_us({0})",
+    minutes_later="({0} + to_minutes({1}))",
     days="({0} - DATE '1970-01-01')",
+    from_days="(DATE '1970-01-01' + CAST({0} AS INT))",
+    months_later="CAST(({0} + to_months(CAST({1} AS INT))) AS DATE)",
     added="SUM({0})",
     like="regexp_full_match({0}, {1})",
     pattern=_linear,

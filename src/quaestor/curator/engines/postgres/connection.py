@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.postgres.dialect import POSTGRES
+from quaestor.curator.engines.stop import stoppable
 from quaestor.curator.kernel.relations import Base
 from quaestor.errors import MissingExtra, SourceUnavailable
 
@@ -68,7 +69,7 @@ class PostgresConnection:
         with self._lock:
             if self._connection.closed:
                 self._connection = self._connected()
-            with self._connection.cursor() as cursor:
+            with self._connection.cursor() as cursor, stoppable(self._connection.cancel_safe):
                 cursor.execute(sql)
                 return list(cursor.fetchall())
 

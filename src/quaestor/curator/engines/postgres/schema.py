@@ -20,7 +20,8 @@ TYPES: Final[dict[str, Kind]] = {
     **dict.fromkeys(("real", "double precision"), "real"),
     **dict.fromkeys(("text", "character varying", "character", "bpchar", "name", "uuid"), "text"),
     "boolean": "boolean",
-    **dict.fromkeys(("date", "timestamp with time zone", "timestamp without time zone"), "date"),
+    "date": "date",
+    **dict.fromkeys(("timestamp with time zone", "timestamp without time zone"), "timestamp"),
 }
 
 

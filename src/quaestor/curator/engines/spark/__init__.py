@@ -4,6 +4,7 @@
 ``dialect``      its SQL, where it differs from that of other engines
 ``schema``       the columns of a table or of files, for the catalog
 ``connection``   a session; a process has one of a cluster at most
+``text_rows``    how rows of CSV files are read
 ===============  ==================================================================
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from quaestor.curator.catalog.model import Source
+from quaestor.curator.catalog.model import TEXT_KINDS, Source, file_kind
 from quaestor.curator.catalog.sections import shown
 from quaestor.curator.catalog.sources import EngineKind, SourceKey, refuse_together, table_name
 from quaestor.curator.engines.files import FILE, files_key
@@ -47,6 +48,9 @@ class _Spark(EngineKind):
             raise table.wrong("master", problem, remedy)
         files = files_key(table, remote=True)
         if files is not None:
+            if file_kind(files) == "jsonl":
+                problem = "JSON lines are read by DuckDB, not by Spark"
+                raise table.wrong("file", problem, "take master away, or write Parquet files")
             refuse_together(table, "a file", "table")
             return Source(engine=self.name, connection=master, files=files)
         return Source(engine=self.name, connection=master, table=table_name(table) or name)
@@ -60,6 +64,13 @@ class _Spark(EngineKind):
         from quaestor.curator.engines.spark.schema import read_columns
 
         return read_columns(source, folder)
+
+    def fitted(self, source: Source, folder: str | Path) -> tuple[Source, list[str]]:
+        from quaestor.curator.engines.text_check import fitted
+
+        files = source.files or ""
+        text = file_kind(files) in TEXT_KINDS and "://" not in files
+        return fitted(source, folder) if text else (source, [])
 
     def connection(self, catalog: Catalog, table: Table) -> SparkConnection:
         from quaestor.curator.engines.spark.connection import SparkConnection

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from quaestor.curator.engines.files import between, kind_of, pattern_of
+from quaestor.curator.engines.files import found, kind_of, named_columns, pattern_of
 from quaestor.curator.engines.spark.dialect import SPARK
+from quaestor.curator.engines.spark.text_rows import TEXT_SETTINGS, text_frame
+from quaestor.curator.engines.stop import stoppable
 from quaestor.curator.kernel.relations import Base
 from quaestor.errors import MissingExtra, SourceUnavailable
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkConnection"]
 
+_DATED = {"date", "timestamp"}
 _SETTINGS = {
     # Otherwise casts and overflows raise errors that quote the value.
     "spark.sql.ansi.enabled": "false",
@@ -28,6 +31,7 @@ _SETTINGS = {
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     # Values in folders' names are texts: otherwise one folder decides what type they all have.
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    **TEXT_SETTINGS,
 }
 
 
@@ -66,8 +70,14 @@ class SparkConnection:
         raise missing
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement."""
-        return [tuple(row) for row in self._session.sql(sql).collect()]
+        """The rows of a statement, whose jobs have a tag of their own."""
+        tag = f"quaestor-{uuid4().hex}"
+        self._session.addTag(tag)
+        try:
+            with stoppable(lambda: self._session.interruptTag(tag)):
+                return [tuple(row) for row in self._session.sql(sql).collect()]
+        finally:
+            self._session.removeTag(tag)
 
     def close(self) -> None:
         """Leave the session to whoever else uses it: closing it would stop the cluster's work."""
@@ -75,16 +85,9 @@ class SparkConnection:
     def _read(self, table: Table, pattern: str) -> Any:
         if kind_of(table) == "parquet":
             return self._session.read.parquet(pattern)
-        return self._session.read.csv(
-            pattern,
-            header=True,
-            inferSchema=False,
-            sep=between(table.source.files or ""),
-            escape='"',
-            maxColumns=1_000_000,  # a line of more fields than the default fails
-            multiLine=True,  # a quoted line break is part of its field, and no row of its own
-            mode="PERMISSIVE",
-        )
+        remote = "://" in pattern
+        names = None if remote else named_columns(table, found(table, pattern))
+        return text_frame(self._session, table.source, pattern, names)
 
 
 def _refuse_coarse_times(table: Table, pattern: str) -> None:
@@ -96,7 +99,7 @@ def _refuse_coarse_times(table: Table, pattern: str) -> None:
     import pyarrow.parquet as pq
     import pyarrow.types as kinds
 
-    declared = {column.name.lower() for column in table.columns if column.kind == "date"}
+    declared = {column.name.lower() for column in table.columns if column.kind in _DATED}
     if kind_of(table) != "parquet" or not declared or "://" in pattern:
         return
     for path in glob.glob(pattern, recursive=True):  # noqa: PTH207 (an absolute pattern)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from quaestor.curator.engines.files import between, file_kind
+from quaestor.curator.catalog.model import file_kind
 from quaestor.curator.engines.schemas import kinds_of, refuse
+from quaestor.curator.engines.spark.text_rows import TEXT_SETTINGS, text_frame
+from quaestor.curator.engines.text_check import text_columns
 from quaestor.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -21,12 +23,16 @@ TYPES: Final[dict[str, Kind]] = {
     **dict.fromkeys(("float", "double"), "real"),
     **dict.fromkeys(("string", "varchar", "char"), "text"),
     "boolean": "boolean",
-    **dict.fromkeys(("date", "timestamp", "timestamp_ntz", "timestamp_ltz"), "date"),
+    "date": "date",
+    **dict.fromkeys(("timestamp", "timestamp_ntz", "timestamp_ltz"), "timestamp"),
 }
 
 
 def read_columns(source: Source, folder: str | Path) -> list[tuple[str, Kind | None]]:
     """Every column with its kind."""
+    files = source.files or ""
+    if file_kind(files) in {"csv", "tsv"} and "://" not in files:
+        return [(name, "text") for name in text_columns(source, folder)]
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
@@ -42,8 +48,10 @@ def read_columns(source: Source, folder: str | Path) -> list[tuple[str, Kind | N
         elif file_kind(source.files) == "parquet":
             read = session.read.parquet(_path(source.files, folder))
         else:
-            path, mark = _path(source.files, folder), between(source.files)
-            read = session.read.csv(path, header=True, sep=mark)
+            for name, value in TEXT_SETTINGS.items():
+                session.conf.set(name, value)
+            names = list(source.format.names) or None
+            read = text_frame(session, source, _path(source.files, folder), names)
         described = ((each.name, each.dataType.simpleString()) for each in read.schema.fields)
         return kinds_of(described, TYPES)
     except PySparkException:

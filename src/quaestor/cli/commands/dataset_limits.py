@@ -1,0 +1,174 @@
+"""The commands ``dataset check`` and ``dataset tune``: what a table holds, and limits for it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quaestor.cli.drawing.checked_tables import EXACT, print_check
+from quaestor.cli.drawing.numbers import print_json, print_words, say
+from quaestor.cli.options import CatalogFile, Json
+from quaestor.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from quaestor.curator.limits.tune_plan import TunePlan
+    from quaestor.curator.preview import Preview
+    from quaestor.curator.tuned_tables import TunedTable
+
+__all__ = ["check", "tune"]
+
+
+def check(
+    name: Annotated[str, typer.Argument(help="The table.")],
+    yes_exact: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option(
+            "--yes-exact",
+            help="Write exact figures to a file or a program too; they are not private.",
+        ),
+    ] = False,
+    catalog: CatalogFile = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Read a table exactly, for the data owner: what cannot be read, what bounds and caps cut.
+
+    Nothing is charged and no ledger is opened, because what is printed is not private: keep it
+    to yourself, and copy none of its numbers into the catalog. It goes to a terminal only.
+    """
+    from quaestor.curator.catalog.catalog_file import read_catalog
+    from quaestor.curator.catalog.nearest import catalog_path
+    from quaestor.curator.inspection import check_table
+
+    if not yes_exact and (json or not sys.stdout.isatty()):
+        raise InvalidParameter(
+            "output",
+            "JSON" if json else "no terminal",
+            "a terminal: a check prints exact figures about people, for the owner alone; if they "
+            "may be where this is written to, give --yes-exact",
+        )
+    known = read_catalog(catalog_path(catalog))
+    found = check_table(known, name)
+    if json:
+        print_json({"exact": EXACT, **found.to_dict()})
+        return
+    table = known.table(name)
+    assert table is not None  # noqa: S101  # it was checked
+    print_check(table, found)
+
+
+def tune(  # noqa: PLR0913  # what is tuned, for what, and on whose account
+    name: Annotated[str, typer.Argument(help="The table.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="What it may cost.")],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="A number whose bounds to choose; those without bounds if left out."),
+    ] = None,
+    caps: Annotated[  # noqa: FBT002
+        bool, typer.Option("--caps/--no-caps", help="Whether to choose rows and groups a unit.")
+    ] = True,
+    question: Annotated[
+        str | None, typer.Option(metavar="SQL", help="What the limits are to be good for.")
+    ] = None,
+    question_epsilon: Annotated[
+        float | None, typer.Option(help="What such questions cost; --epsilon if left out.")
+    ] = None,
+    account: Annotated[str | None, typer.Option(help="Who pays, if there are several.")] = None,
+    analyst: Annotated[str, typer.Option(help="Who asks, where the account has quotas.")] = "",
+    approval: Annotated[str, typer.Option(help="The id of an approval, where one is needed.")] = "",
+    anew: Annotated[  # noqa: FBT002
+        bool, typer.Option("--anew", help="Pay for another choice, though there may be one.")
+    ] = False,
+    dry_run: Annotated[  # noqa: FBT002
+        bool, typer.Option("--dry-run", help="Show the plan and its price; charge nothing.")
+    ] = False,
+    catalog: CatalogFile = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Choose bounds and caps of a table privately, pay for it, and write them into the catalog.
+
+    Noisy histograms of units over public bins are measured, as any question is. The same again
+    costs nothing and chooses the same.
+    """
+    from quaestor.curator.catalog.catalog_edit import replace_table
+    from quaestor.curator.catalog.nearest import catalog_path
+    from quaestor.curator.session import Curator
+
+    path = catalog_path(catalog)
+    columns = tuple(column or ())
+    with Curator.from_file(path) as curator:
+        if dry_run:
+            plan, price = curator.preview_tune(
+                name,
+                epsilon=epsilon,
+                columns=columns,
+                caps=caps,
+                question=question,
+                question_epsilon=question_epsilon,
+                account=account,
+                analyst=analyst,
+                anew=anew,
+            )
+            _print_plan(plan, price, json=json)
+            return
+        made = curator.tune(
+            name,
+            epsilon=epsilon,
+            columns=columns,
+            caps=caps,
+            question=question,
+            question_epsilon=question_epsilon,
+            account=account,
+            analyst=analyst,
+            approval=approval,
+            anew=anew,
+        )
+    replace_table(path, made.table)
+    if json:
+        print_json({"catalog": str(path), **made.to_dict()})
+        return
+    _print_tuned(made)
+    say(f"Written to {path}. Questions that were asked before cost anew from here on.", plain=True)
+
+
+def _print_plan(plan: TunePlan, price: Preview, *, json: bool) -> None:
+    scales = plan.scales()
+    if json:
+        parts = [
+            {"limit": part.limit, "bins": part.measure.bins, "scale": scale}
+            for part, scale in zip(plan.parts, scales, strict=True)
+        ]
+        print_json({"table": plan.table.name, "parts": parts, **price.to_dict()})
+        return
+    rows = [
+        [part.limit, str(part.measure.bins), f"{scale:g}"]
+        for part, scale in zip(plan.parts, scales, strict=True)
+    ]
+    say(f"tuning {plan.table.name}, one histogram of units for each limit:", plain=True)
+    print_words(["limit", "#bins", "#noise scale, in units"], rows)
+    fits = "it was measured before and costs nothing" if price.free else "it fits"
+    said = fits if price.fits else "it does not fit"
+    say(f"epsilon {price.epsilon:g} of account {price.account}: {said}; nothing was charged")
+
+
+def _print_tuned(made: TunedTable) -> None:
+    rows = []
+    for each in made.chosen:
+        value = f"{each.high:g}" if each.low is None else f"{each.low:g} to {each.high:g}"
+        outside = (
+            "none seen" if not (each.below or each.above) else _outside(each.below, each.above)
+        )
+        sure = f"each bin within {each.margin:.3g} units" if each.sure else "a guess: too few units"
+        rows.append([each.limit, value, f"{each.step:g}", outside, sure])
+    heads = ["limit", "chosen", "#step", "units outside, about", "how sure (95 %)"]
+    print_words(heads, rows)
+    answer = made.answer
+    cost = "nothing: it was measured before" if answer.repeated else f"epsilon {answer.epsilon:g}"
+    say(f"cost {cost}; account {answer.account}, receipt {answer.receipt}", plain=True)
+
+
+def _outside(below: float, above: float) -> str:
+    parts = [f"{100 * below:.2g} % below"] if below else []
+    parts += [f"{100 * above:.2g} % above"] if above else []
+    return ", ".join(parts)

@@ -1,0 +1,165 @@
+"""Errors about people, what they may do, and questions asked of a service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quaestor.errors.base import InvalidParameter, QuaestorError, shown
+
+__all__ = [
+    "JobUnfinished",
+    "NotAllowed",
+    "NotSignedIn",
+    "RequestRefused",
+    "ServiceUnreachable",
+    "SignInFailed",
+    "TooManyJobs",
+    "TooManySignIns",
+    "UnknownJob",
+    "UnknownPerson",
+]
+
+
+class NotSignedIn(QuaestorError):
+    """Nobody in particular asks: there is no valid token and no valid session."""
+
+    code = "not_signed_in"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "sign in, or send a valid token in the header  Authorization: Bearer TOKEN; an owner "
+            "makes one with  quaestor token create NAME"
+        )
+
+
+class NotAllowed(QuaestorError):
+    """Whoever asks is known, and may not do this; ``needs`` are the roles that may."""
+
+    code = "not_allowed"
+
+    def __init__(self, needs: tuple[str, ...], *, problem: str = "") -> None:
+        super().__init__(problem or f"this needs the role {' or '.join(needs)}; ask an owner")
+        self.needs = needs
+
+    def fields(self) -> dict[str, Any]:
+        """The roles that may do it."""
+        return {"needs": list(self.needs)}
+
+
+class SignInFailed(QuaestorError):
+    """The link, the name or the password is wrong; which of them is not said."""
+
+    code = "sign_in_failed"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the link was used or is too old, or the name or the password is wrong: try again, or "
+            "ask an owner for a new link"
+        )
+
+
+class TooManySignIns(QuaestorError):
+    """Too many sign-ins failed; nothing was looked at."""
+
+    code = "too_many_sign_ins"
+
+    def __init__(self, *, seconds: int) -> None:
+        super().__init__(f"too many sign-ins failed: try again in {seconds // 60} minutes")
+        self.seconds = seconds
+
+    def fields(self) -> dict[str, Any]:
+        """For how many seconds at most it stays so."""
+        return {"seconds": self.seconds}
+
+
+class UnknownPerson(InvalidParameter):
+    """Nobody has that name."""
+
+    code = "unknown_person"
+
+    def __init__(self, name: str) -> None:
+        ValueError.__init__(
+            self,
+            f"the ledger knows nobody called {shown(name)}: add them with  quaestor people add",
+        )
+        self.field, self.value, self.valid = "person", name, "somebody whom the ledger knows"
+        self.name = name
+
+    def fields(self) -> dict[str, Any]:
+        """The name that was given."""
+        return {"name": shown(self.name)}
+
+
+class UnknownJob(InvalidParameter):
+    """There is no such job, or it is somebody else's."""
+
+    code = "unknown_job"
+
+    def __init__(self, job: str) -> None:
+        ValueError.__init__(self, f"you have no job {shown(job)}: list yours at /api/v1/jobs")
+        self.field, self.value, self.valid = "job", job, "the id of a job of yours"
+        self.job = job
+
+    def fields(self) -> dict[str, Any]:
+        """The id that was given."""
+        return {"job": shown(self.job)}
+
+
+class TooManyJobs(QuaestorError):
+    """Somebody has as many unfinished questions as they may have; nothing was charged."""
+
+    code = "too_many_jobs"
+
+    def __init__(self, *, most: int) -> None:
+        super().__init__(
+            f"you have {most} unfinished questions, which is the most: wait for one of them, or "
+            "cancel it. Nothing was charged"
+        )
+        self.most = most
+
+    def fields(self) -> dict[str, Any]:
+        """How many there may be."""
+        return {"most": self.most}
+
+
+class JobUnfinished(QuaestorError):
+    """A question has no answer yet, or was cancelled."""
+
+    code = "job_unfinished"
+
+    def __init__(self, job: str, *, state: str) -> None:
+        what = "was cancelled: ask again" if state == "cancelled" else "has no answer yet: wait"
+        super().__init__(f"job {job} {what}")
+        self.job, self.state = job, state
+
+    def fields(self) -> dict[str, Any]:
+        """The job, and how it stands."""
+        return {"job": self.job, "state": self.state}
+
+
+class RequestRefused(QuaestorError):
+    """A request is too large, too frequent, too slow, or not what the service understands."""
+
+    code = "request_refused"
+
+    def __init__(self, reason: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+
+    def fields(self) -> dict[str, Any]:
+        """What is wrong with it, in a word such as ``too_large``."""
+        return {"reason": self.reason}
+
+
+class ServiceUnreachable(QuaestorError):
+    """No Quaestor service answers at an address, or it answered with something else."""
+
+    code = "service_unreachable"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"the service cannot be used: {problem}")
+        self.problem = problem
+
+    def fields(self) -> dict[str, Any]:
+        """What went wrong."""
+        return {"problem": self.problem}

@@ -1,0 +1,67 @@
+"""What the routes of a service have in common: curator, ledger, people and questions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from quaestor.errors import QuaestorError
+from quaestor.service.callers import Callers
+from quaestor.service.job_runner import JobRunner
+from quaestor.service.metrics import RequestCounts
+from quaestor.service.request_log import log_event, log_failure
+
+if TYPE_CHECKING:
+    from quaestor.curator.session import Curator
+    from quaestor.ledger import Account
+    from quaestor.service.callers import Caller
+    from quaestor.service.settings import ServiceSettings
+
+__all__ = ["ServiceCore", "TheService"]
+
+
+class ServiceCore:
+    """One service over one catalog and its ledger."""
+
+    def __init__(self, curator: Curator, settings: ServiceSettings) -> None:
+        """Keep the curator; nothing runs before :meth:`start`."""
+        self.curator, self.settings = curator, settings
+        self.ledger = curator.ledger
+        self.people, self.questions = self.ledger.people, self.ledger.questions
+        self.callers, self.counts = Callers(self.people), RequestCounts()
+        self.runner = JobRunner(curator, settings)
+        self.ready = False
+
+    def start(self) -> None:
+        """Warm everything up, then work on what was left behind."""
+        try:
+            self.curator.warm_up()
+        except QuaestorError as problem:  # an engine that is down now may be up later
+            log_failure("warm_up", problem)
+        self.runner.start()
+        self.ready = True
+        log_event("ready")
+
+    def close(self) -> None:
+        """Finish or settle what is under way."""
+        self.ready = False
+        self.runner.close()
+        self.curator.close()
+
+    def seen_by(self, caller: Caller, account: Account) -> str:
+        """Whose figures of an account somebody is shown: the own quota's, or (empty) all.
+
+        With quotas, the total would tell an analyst what others have charged.
+        """
+        return caller.name if account.definition.shares and not caller.oversees else ""
+
+
+def _service(request: Request) -> ServiceCore:
+    service: ServiceCore = request.app.state.service
+    return service
+
+
+TheService = Annotated[ServiceCore, Depends(_service)]
+"""The service that a route belongs to."""

@@ -1,0 +1,146 @@
+"""Errors as RFC 9457 problems: our code and fields, and never a word of what an engine said."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from quaestor import errors
+from quaestor.errors import QuaestorError, RequestRefused
+from quaestor.errors.base import shown
+
+__all__ = ["Problem", "answer_error", "answer_http", "answer_invalid", "plain", "problem_of"]
+
+MEDIA_TYPE = "application/problem+json"
+
+_STATUS: dict[type[QuaestorError], int] = {
+    errors.NotSignedIn: 401,
+    errors.SignInFailed: 401,
+    errors.NotAllowed: 403,
+    errors.UnknownAnalyst: 403,
+    errors.UnknownAccount: 404,
+    errors.UnknownJob: 404,
+    errors.UnknownPerson: 404,
+    errors.AccountClosed: 409,
+    errors.AccountExists: 409,
+    errors.AnswerPending: 409,
+    errors.ApprovalNeeded: 409,
+    errors.BudgetExceeded: 409,
+    errors.ChargeSettled: 409,
+    errors.EngineFailed: 409,
+    errors.JobUnfinished: 409,
+    errors.KeyReused: 409,
+    errors.TooManyJobs: 429,
+    errors.TooManySignIns: 429,
+    errors.InvalidParameter: 422,
+    errors.BeyondFloats: 422,
+    errors.TargetOutOfReach: 422,
+    errors.TheoremDoesNotApply: 422,
+    errors.MissingExtra: 501,
+    errors.LedgerUnavailable: 503,
+    errors.SourceUnavailable: 503,
+}
+_REASONS = {
+    "not_found": 404,
+    "method_not_allowed": 405,
+    "timeout": 504,
+    "too_large": 413,
+    "too_often": 429,
+    "not_acceptable": 406,
+}
+_RESERVED = {"type", "title", "status", "detail", "instance", "code"}
+
+
+class Problem(JSONResponse):
+    """A problem as the answer to a request."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, error: QuaestorError, *, headers: dict[str, str] | None = None) -> None:
+        """What is to be said of an error."""
+        said = problem_of(error)
+        more = dict(headers or {})
+        if said["status"] == 401:
+            more["WWW-Authenticate"] = 'Bearer realm="quaestor"'
+        if said["status"] == 429:
+            more.setdefault("Retry-After", str(said.get("seconds", 1)))
+        super().__init__(said, status_code=said["status"], headers=more)
+
+
+def problem_of(error: QuaestorError) -> dict[str, Any]:
+    """The members of a problem: a type, a title, a status, a sentence, our code and its fields."""
+    kind = type(error)
+    known = [_STATUS[each] for each in kind.__mro__ if each in _STATUS]
+    status = known[0] if known else 500
+    if isinstance(error, RequestRefused):
+        status = _REASONS.get(error.reason, 400)
+    more = {name: value for name, value in error.fields().items() if name not in _RESERVED}
+    return {
+        "type": f"urn:quaestor:problem:{error.code}",
+        "title": (kind.__doc__ or error.code).strip().splitlines()[0],
+        "status": status,
+        "detail": str(error),
+        "code": error.code,
+        **plain(more),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Strict JSON: infinities, which it cannot write, become the text "Infinity"."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return shown(value)
+
+
+async def answer_error(_request: Request, error: Exception) -> Problem:
+    """One of our own errors."""
+    assert isinstance(error, QuaestorError)  # noqa: S101  # it is registered for these alone
+    return Problem(error)
+
+
+async def answer_http(_request: Request, error: Exception) -> Problem:
+    """An error of the framework: a path or a method that there is not, a body that is none."""
+    status = error.status_code if isinstance(error, HTTPException) else 400
+    reason, sentence = {
+        404: ("not_found", "there is nothing at this path; see /api/v1/openapi.json"),
+        405: ("method_not_allowed", "this path does not take this method"),
+    }.get(status, ("bad_request", "the request cannot be read"))
+    headers = getattr(error, "headers", None)
+    return Problem(RequestRefused(reason, sentence), headers=dict(headers or {}))
+
+
+async def answer_invalid(_request: Request, error: Exception) -> Problem:
+    """A request whose parts are not of the right kind; its values are not repeated."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    listed = [
+        {"where": ".".join(map(str, each["loc"])), "problem": each["msg"]}
+        for each in error.errors()[:20]
+    ]
+    first = listed[0] if listed else {"where": "request", "problem": "it cannot be read"}
+    return Problem(InvalidRequest(first["where"], first["problem"], listed))
+
+
+class InvalidRequest(errors.InvalidParameter):
+    """A part of the request is missing, or not of the right kind."""
+
+    code = "invalid_request"
+
+    def __init__(self, where: str, problem: str, listed: list[dict[str, str]]) -> None:
+        ValueError.__init__(self, f"{shown(where)[1:-1]}: {problem}")
+        self.field, self.value, self.valid = where, None, problem
+        self.listed = listed
+
+    def fields(self) -> dict[str, Any]:
+        """Every part that is wrong, and why."""
+        return {"errors": self.listed}

@@ -1,0 +1,35 @@
+"""The routes of a service, one family a file."""
+
+from __future__ import annotations
+
+from quaestor.service.routes import (
+    accountant,
+    accounts,
+    approvals,
+    datasets,
+    health,
+    jobs,
+    ledger,
+    people,
+    questions,
+    sign_in,
+    tokens,
+)
+
+__all__ = ["FAMILIES"]
+
+FAMILIES = (
+    health.routes,
+    sign_in.routes,
+    sign_in.pages,
+    datasets.routes,
+    questions.routes,
+    jobs.routes,
+    accounts.routes,
+    approvals.routes,
+    ledger.routes,
+    accountant.routes,
+    people.routes,
+    tokens.routes,
+)
+"""Every family there is."""

@@ -1,0 +1,94 @@
+"""The package under its own name: on PyPI, ``quaestor`` is somebody else's."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ASKED = """
+import sys
+sys.modules["matplotlib"] = None
+from quaestor.errors import MissingExtra
+print(MissingExtra("matplotlib", extra="plot", purpose="drawing"))
+"""
+
+
+def _texts() -> list[Path]:
+    folders = (ROOT / "docs", ROOT / "src", ROOT / "benchmarks")
+    found = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+    listed = [*found, *ROOT.glob("*.md"), ROOT / "pyproject.toml", ROOT / "Makefile"]
+    return [file for file in listed if file.suffix in {".md", ".py", ".toml", ""}]
+
+
+def test_nobody_is_told_to_install_a_stranger() -> None:
+    wrong = re.compile(r"(pip|uv|poetry|pipx)[^\n]* (install|add) [^\n]*\bquaestor(\[|'|\"|\s|$)")
+    others = re.compile(r"[\"']quaestor\[")
+    for file in _texts():
+        text = file.read_text(encoding="utf-8")
+        assert not wrong.search(text), file
+        assert not others.search(text), file
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A wheel and a source archive, made without the network."""
+    from hatchling.builders.sdist import SdistBuilder
+    from hatchling.builders.wheel import WheelBuilder
+
+    folder = tmp_path_factory.mktemp("dist")
+    kinds = {"wheel": WheelBuilder, "sdist": SdistBuilder}
+    return {
+        kind: Path(next(builder(str(ROOT)).build(directory=str(folder), versions=["standard"])))
+        for kind, builder in kinds.items()
+    }
+
+
+def test_wheel_and_source_archive_have_the_name_and_all_files(built: dict[str, Path]) -> None:
+    import tarfile
+    import zipfile
+
+    assert built["wheel"].name.startswith("quaestor_dp-")
+    assert built["sdist"].name.startswith("quaestor_dp-")
+    ours = {
+        str(file.relative_to(ROOT / "src"))
+        for file in (ROOT / "src" / "quaestor").rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+    assert not ours - set(zipfile.ZipFile(built["wheel"]).namelist())
+    with tarfile.open(built["sdist"]) as archive:
+        names = {name.partition("/")[2].removeprefix("src/") for name in archive.getnames()}
+    assert not ours - names
+
+
+def test_an_installed_wheel_runs_and_says_how_to_add_an_extra(
+    built: dict[str, Path], tmp_path: Path
+) -> None:
+    """In an environment of its own that borrows the packages it depends on from this one."""
+    venv.create(tmp_path / "env", with_pip=False)
+    (packages,) = (tmp_path / "env").glob("lib/python*/site-packages")
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
+    subprocess.run([*install, "--target", str(packages), str(built["wheel"])], check=True)
+    import numpy as np
+
+    (packages / "borrowed.pth").write_text(str(Path(np.__file__).parents[1]), encoding="utf-8")
+    python = tmp_path / "env" / "bin" / "python"
+    run = [str(python), "-c", "from quaestor.cli.app import main; main()"]
+    asked = subprocess.run(
+        [*run, "epsilon", "--delta", "0", "PureDP(epsilon=1)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert asked.stdout.startswith("epsilon = 1")
+    told = subprocess.run(
+        [python, "-c", ASKED], capture_output=True, text=True, check=True, cwd=tmp_path
+    ).stdout
+    assert "pip install 'quaestor-dp[plot] @ file:///" in told
+    assert built["wheel"].name in told

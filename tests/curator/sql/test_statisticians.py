@@ -1,0 +1,33 @@
+"""Sixty statements that statisticians would write: answered, or refused in words they typed."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from quaestor.curator.sql import parse
+from quaestor.errors import RefusedQuery
+from tests.curator.sql.hospital import CATALOG
+
+WRITTEN = tomllib.loads((Path(__file__).parent / "statisticians.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("text", WRITTEN["answered"])
+def test_a_statement_is_answered_as_it_stands(text: str) -> None:
+    assert parse(text, CATALOG).outputs
+
+
+@pytest.mark.parametrize(("text", "typed", "instead"), WRITTEN["refused"])
+def test_a_refusal_names_what_was_typed_and_what_to_write(
+    text: str, typed: str, instead: str
+) -> None:
+    with pytest.raises(RefusedQuery) as caught:
+        parse(text, CATALOG)
+    assert typed in caught.value.reason
+    assert instead in caught.value.remedy
+
+
+def test_there_are_sixty() -> None:
+    assert len(WRITTEN["answered"]) + len(WRITTEN["refused"]) >= 60
