@@ -192,6 +192,12 @@ def test_a_file_that_was_moved_away_in_the_midst_is_no_charge(
         assert error.value.reason == "replaced"
 
 
+def test_a_ledger_that_is_closed_leaves_one_file(file: Path) -> None:
+    with Ledger(file) as ledger:
+        warm(ledger)
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
 def test_an_old_copy_over_the_file_is_noticed_by_who_has_charged_before(file: Path) -> None:
     with Ledger(file) as ledger:
         warm(ledger)

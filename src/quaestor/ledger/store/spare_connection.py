@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import _thread
 import os
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Generic, TypeVar
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = ["SpareConnection"]
 
-_Connected = TypeVar("_Connected")
+
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
+_Connected = TypeVar("_Connected", bound=_Closable)
 
 
 class SpareConnection(Generic[_Connected]):
     """One connection, for one thread at a time. Nobody waits for it: who finds it taken queues.
 
     It may be taken by a thread that is interrupted at any instant. So no lock guards it, and what
-    is lost that way is made again: a connection is let go by forgetting it.
+    is lost that way is made again.
     """
 
     def __init__(self, connect: Callable[[], _Connected]) -> None:
@@ -46,9 +51,23 @@ class SpareConnection(Generic[_Connected]):
             yield connection
         except BaseException:
             self.forget()
+            self._close(connection)
             raise
         kept[:] = [connection]
+        if self._kept is not kept:  # it was to be forgotten meanwhile
+            self._empty(kept)
 
     def forget(self) -> None:
-        """Connect anew next time; whoever has the connection now gives it back to nobody."""
-        self._kept = [None]
+        """Connect anew next time; whoever has the connection now closes it when it is done."""
+        kept, self._kept = self._kept, [None]
+        self._empty(kept)
+
+    def _empty(self, kept: list[_Connected | None]) -> None:
+        with suppress(IndexError):  # somebody has it
+            self._close(kept.pop())
+
+    def _close(self, connection: _Connected | None) -> None:
+        """Close it: left alone it would stay open until Python looks for cycles."""
+        if connection is not None and self._process == os.getpid():
+            with suppress(Exception):
+                connection.close()

@@ -22,7 +22,7 @@ from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
 from quaestor.ledger.store.driver_errors import NOT_A_LEDGER, sqlite_trouble, unavailable
 from quaestor.ledger.store.file_identity import FileWatch, refuse_network
 from quaestor.ledger.store.spare_connection import SpareConnection
-from quaestor.ledger.store.sqlite_connection import SQLiteConnection, watched
+from quaestor.ledger.store.sqlite_connection import SQLiteConnection
 from quaestor.ledger.store.sqlite_step import append_in_one_step, prepare_step
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class SQLiteSession(Session):
 
     def rows(self, statement: str, **parameters: Any) -> list[Row]:
         """All rows of an answer."""
-        return self._driver.execute(statement, parameters).fetchall()
+        return self._driver.rows(statement, parameters)
 
     def locked(self, account: str, *, seen: int) -> Locked:
         """The account's head; the time is this computer's."""
@@ -165,8 +165,7 @@ class SQLiteStore(Store):
             check_same_thread=False,
             factory=SQLiteConnection,
         )
-        watched(connection, writes=writing)
-        connection.age = self.age
+        connection.writes, connection.age = writing, self.age
         try:
             if self._read_only:
                 connection.execute(f"PRAGMA busy_timeout = {int(1000 * WAIT)}")
