@@ -131,6 +131,21 @@ within = 20
 """
 
 
+def test_releases_are_submitted_approved_and_charged_by_hand(quaestor: Run) -> None:
+    opened = ("account", "open", "registry", "--dataset", "registry", "--epsilon", "1")
+    assert quaestor(*opened, "--delta", "0", "--approval").status == 0
+    charge = ("account", "charge", "registry", "PureDP(epsilon=0.25)", "--query", "June")
+    charge += ("--analyst", "ada")
+    refused = quaestor(*charge, "--json")
+    assert refused.error["code"] == "approval_needed"
+    made = quaestor(*charge, "--submit", "--json").json["approval"]
+    assert "somebody else can approve it" in quaestor(*charge, "--submit").out
+    assert quaestor(*charge, "--submit", "--approval", made).status == 2
+    assert quaestor("account", "approve", "registry", made, "--by", "bob").status == 0
+    assert quaestor(*charge, "--approval", made).status == 0
+    assert quaestor(*charge, "--approval", made, "--json").error["code"] == "approval_needed"
+
+
 def test_a_plan_is_submitted_approved_and_asked_one_by_one(quaestor: Run, tmp_path: Path) -> None:
     path = write_hospital(tmp_path, STRICT.replace("0.25", "true"))
     open_from_catalog(read_catalog(path), "research")

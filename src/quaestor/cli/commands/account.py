@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from quaestor.cli.drawing.accounts import (
 )
 from quaestor.cli.drawing.numbers import print_json, say
 from quaestor.cli.options import HERE, REFUSED, AccountName, Expressions, Json, LedgerPlace
+from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
@@ -120,27 +121,38 @@ def charge(  # noqa: PLR0913  # what an entry says
         str, typer.Option("--key", help="Your name for this charge: the same again costs nothing.")
     ] = "",
     block: Block = None,
+    submit: Annotated[  # noqa: FBT002
+        bool, typer.Option("--submit", help="Ask for approval instead; nothing is charged.")
+    ] = False,
+    approval: Annotated[
+        str, typer.Option("--approval", help="What --submit has printed, once approved.")
+    ] = "",
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Charge for releases that something else will make: do so only if this is done.
 
     The exit status is 3 if they do not fit; nothing is charged then. With --key the same command
-    can be repeated safely: it is charged once.
+    can be repeated safely: it is charged once. Where the account demands approval, run it with
+    --submit first, and with --approval ID once somebody else has approved it.
     """
+    if submit and (approval or key):
+        raise InvalidParameter("--submit", "given beside --approval or --key", "given alone")
     wanted = _parsed(releases)
     with opened(ledger) as book:
         payer = book.account(name)
         asked, blocks = _asked(payer, query), block or ()
-        with payer.reserve(
-            wanted,
-            dataset=dataset,
-            analyst=analyst,
-            purpose=purpose,
-            key=key,
-            blocks=blocks,
+        said: dict[str, Any] = {
+            "dataset": dataset,
+            "analyst": analyst,
+            "purpose": purpose,
+            "blocks": blocks,
             **asked,
-        ) as made:
+        }
+        if submit:
+            _submitted(name, payer.submit(wanted, **said), json=json)
+            return
+        with payer.reserve(wanted, key=key, approval=approval, **said) as made:
             if made.status != "released":
                 made.release()
         price = payer.price(wanted, dataset=dataset, analyst=analyst, blocks=blocks, **asked)
@@ -176,6 +188,14 @@ def close(name: AccountName, ledger: LedgerPlace = HERE, json: Json = False) -> 
         print_json({"account": name, "status": "closed", "head": head})
         return
     say(f"account {name} is closed, for good; its entries can still be read", plain=True)
+
+
+def _submitted(name: str, made: str, *, json: bool) -> None:
+    if json:
+        print_json({"account": name, "approval": made, "status": "submitted"})
+        return
+    say(f"submitted to account {name} as {made}: somebody else can approve it", plain=True)
+    say(f"then repeat the command with  --approval {made}  instead of  --submit", plain=True)
 
 
 def _asked(account: Account, query: str) -> dict[str, str]:
