@@ -2,7 +2,9 @@
 
 A ball is a midpoint with a radius that is certain to cover the truth. Everything here either
 returns a ball or rounds one outward. The working precision is a setting of the arithmetic, not of
-the answer: a thread that lowers it can only make another thread's balls wider, never wrong.
+the answer: a thread that lowers it can only make another thread's balls wider, never wrong. Threads
+take turns at it (:mod:`quaestor.accounting.numerics.precision_turns`), so that the same question
+has the same figures, however many are asked at the same time.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 from flint import arb, ctx, fmpq
 
 from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.numerics.precision_turns import working_precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +41,6 @@ ZERO, ONE = arb(0), arb(1)
 _ENOUGH_BITS = 56  # three more than a float64 holds, so that outward rounding costs one ulp
 _STEPS_OF_PRECISION = (64, 128, 256, 512, 1024, 2048, 4096)
 _SMALLEST_FLOAT = 5e-324
-
-working_precision = ctx.workprec
 
 
 def _float_at_most(exact: arb) -> float:

@@ -195,17 +195,11 @@ def _made(weights: Weights) -> tuple[list[int], bool] | None:
                 return found, True
             summed += weights.weight(outcome)
             scaled = summed * unit
-            if not scaled.rad() < 1:
+            whole = scaled.mid().floor().unique_fmpz()
+            if whole is None or not scaled.rad() < 1:
                 return None
-            threshold = max(threshold, _floor(scaled.mid()))
+            threshold = max(threshold, int(whole))
             found.append(min(threshold, _LAST))
             if threshold > _LAST:
                 break
     return found, False
-
-
-def _floor(exact: arb) -> int:
-    whole = exact.floor().unique_fmpz()
-    if whole is None:  # pragma: no cover  # the floor of an exact number is one
-        raise ArithmeticError("not a finite number")
-    return int(whole)
