@@ -25,7 +25,7 @@ def connect(
     url: str,
     *,
     token: str,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | bool | None = None,
     insecure: bool = False,
 ) -> RemoteCurator:
     """A curator behind a service, with the same ``preview`` and ``ask`` as one in this process.
@@ -36,7 +36,8 @@ def connect(
     Args:
         url: the address of the service, such as ``https://data.example.org``.
         token: what ``quaestor token create`` has printed. Who asks is known by it alone.
-        progress: told, in a word, how far a question is.
+        progress: told, in a word, how far a question is. If left out, a line says it where a person
+            watches: in a terminal or a notebook. True shows that line always, False never.
         insecure: whether to send the token without TLS to another machine.
     """
     from quaestor.client.remote_curator import RemoteCurator

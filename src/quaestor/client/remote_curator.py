@@ -8,6 +8,7 @@ import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from quaestor.client.progress_line import shown_progress
 from quaestor.client.remote_errors import error_from_problem
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.preview import Preview
@@ -27,7 +28,9 @@ _FIRST, _LONGEST = 0.05, 1.0  # seconds between two looks at a job
 class RemoteCurator:
     """Asks a service. Who asks, and in which groups, is known by the token alone."""
 
-    def __init__(self, wire: ServiceWire, *, progress: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, wire: ServiceWire, *, progress: Callable[[str], None] | bool | None = None
+    ) -> None:
         """Keep the way to the service; nothing is sent yet."""
         self._wire, self._progress = wire, progress
 
@@ -120,11 +123,11 @@ class RemoteCurator:
     def answer_of(self, job: str) -> Answer:
         """The answer to a question that was asked before, by its job's id; it is waited for."""
         place, pause = f"/api/v1/jobs/{_id(job)}", _FIRST
-        while (found := self._wire.get(place))["state"] == "open":
-            if self._progress is not None:
-                self._progress(found["phase"])
-            time.sleep(pause)
-            pause = min(_LONGEST, 1.5 * pause)
+        with shown_progress(self._progress) as tell:
+            while (found := self._wire.get(place))["state"] == "open":
+                tell(found["phase"])
+                time.sleep(pause)
+                pause = min(_LONGEST, 1.5 * pause)
         if found["problem"] is not None:
             raise error_from_problem(found["problem"])
         if found["state"] != "answered":

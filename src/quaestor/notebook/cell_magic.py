@@ -1,0 +1,93 @@
+"""``%%quaestor``: the cell is SQL, the line says what it may cost, the answer is shown below."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+
+from quaestor.errors import InvalidParameter, QuaestorError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator
+
+    from quaestor.client.remote_curator import RemoteCurator
+    from quaestor.curator.session import Curator
+
+__all__ = ["ask_cell"]
+
+
+def ask_cell(shell: Any) -> Callable[[str, str], Any]:
+    """The magic of one shell, in which ``--into`` makes its variables."""
+
+    @magic_arguments("%%quaestor")
+    @argument("--epsilon", type=float, help="What it may cost, geometric noise.")
+    @argument("--rho", type=float, help="What it may cost, Gaussian noise.")
+    @argument("--within", type=float, help="How far off counts and sums may be, at most.")
+    @argument("--confidence", type=float, default=0.95, help="How surely they are to be --within.")
+    @argument("--account", help="The account that pays, if there are several.")
+    @argument("--purpose", default="", help="Why, kept with the charge.")
+    @argument("--anew", action="store_true", help="Pay for another answer, though there is one.")
+    @argument("--preview", action="store_true", help="Show cost and accuracy; charge nothing.")
+    @argument("--server", help="The service's address; the token is in QUAESTOR_TOKEN.")
+    @argument("--catalog", help="A catalog file, to ask in this process instead.")
+    @argument("--into", metavar="NAME", help="A variable for the answer.")
+    def quaestor(line: str, cell: str) -> Any:
+        """Ask private tables in SQL: the answer has noise, error bars, a cost and a receipt."""
+        said = parse_argstring(quaestor, line)
+        if said.into is not None and not said.into.isidentifier():
+            raise UsageError(f"--into needs the name of a variable, not {said.into!r}")
+        try:
+            with _curator(said) as curator:
+                found = _asked(curator, cell.strip(), said)
+        except QuaestorError as problem:
+            raise _in_one_line(problem) from None
+        if said.into is not None:
+            shell.user_ns[said.into] = found
+        return found
+
+    return quaestor
+
+
+@contextmanager
+def _curator(said: Namespace) -> Iterator[Curator | RemoteCurator]:
+    """Who answers: a service, or a curator in this process."""
+    server = said.server or (None if said.catalog else os.environ.get("QUAESTOR_SERVER"))
+    if server is not None and said.catalog is not None:
+        raise UsageError("either --server or --catalog: a service has its own catalog")
+    if server is None:
+        from quaestor.curator.session import Curator
+
+        with Curator.from_file(said.catalog) as curator:
+            yield curator
+        return
+    from quaestor.client import connect
+
+    token = os.environ.get("QUAESTOR_TOKEN", "")
+    if not token:
+        valid = "set: the environment variable QUAESTOR_TOKEN holds what quaestor token create said"
+        raise InvalidParameter("token", "nothing", valid)
+    with connect(server, token=token) as remote:
+        yield remote
+
+
+def _asked(curator: Curator | RemoteCurator, sql: str, said: Namespace) -> Any:
+    budget: dict[str, Any] = {"epsilon": said.epsilon, "rho": said.rho}
+    if said.within is not None:
+        from quaestor.curator.pricing.accuracy import Accuracy
+
+        budget["accuracy"] = Accuracy(within=said.within, confidence=said.confidence)
+    if said.preview:
+        return curator.preview(sql, **budget, account=said.account, anew=said.anew)
+    return curator.ask(sql, **budget, account=said.account, purpose=said.purpose, anew=said.anew)
+
+
+def _in_one_line(problem: QuaestorError) -> QuaestorError:
+    """The same error; a shell shows its sentence, and not the way through this package."""
+    sentence = f"{type(problem).__name__}: {problem}"
+    problem._render_traceback_ = lambda: [sentence]  # type: ignore[attr-defined]
+    return problem
