@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import subprocess
+import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import httpx
+import psutil
 import pytest
 
 from tests.service.running import COUNT, RunningService, made_hospital, running
@@ -134,3 +141,91 @@ def test_a_throw_away_owner_signs_in_and_is_gone_afterwards(tmp_path: Path) -> N
             found = ledger.people.get(who["name"])
             assert not found.active
             assert all(each.ended for each in ledger.people.credentials("session"))
+
+
+def _ask_until(service: RunningService, over: threading.Event, number: int) -> list[str]:
+    """Ask new questions, one after another, until it is over or nobody answers; the jobs."""
+    jobs: list[str] = []
+    person = ("ann", "bob", "all")[number % 3]
+    with service.client(person) as client:
+        for turn in itertools.count():
+            sql = f"{COUNT} WHERE age > {turn % 90} AND patient > {100 * number + turn // 90}"
+            body = {"sql": sql, "epsilon": 0.01, "account": "research"}
+            try:
+                asked = client.post("/api/v1/questions", json=body)
+            except httpx.HTTPError:
+                return jobs
+            if asked.status_code == 202:
+                jobs.append(asked.json()["id"])
+            else:
+                assert asked.status_code == 429
+                time.sleep(0.05)
+            if over.is_set():
+                return jobs
+    return jobs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("store", "processes"), [("sqlite", "1"), ("postgres", "1"), ("postgres", "2")]
+)
+def test_killed_under_load_it_loses_no_charge(
+    tmp_path: Path, request: pytest.FixtureRequest, store: str, processes: str
+) -> None:
+    catalog = _location(tmp_path, request, store)
+    options = ("--rate", "100000", "--most-jobs", "50", "--processes", processes)
+    over = threading.Event()
+    with (
+        running(catalog, *options, "--time-step", "0.2") as service,
+        ThreadPoolExecutor(6) as pool,
+    ):
+        asked = [pool.submit(_ask_until, service, over, number) for number in range(6)]
+        time.sleep(5)
+        for each in (*psutil.Process(service.process.pid).children(), service.process):
+            each.kill()
+        service.process.wait()
+        over.set()
+        jobs = [job for one in asked for job in one.result()]
+    assert len(jobs) > 10
+    with service.ledger() as ledger:
+        assert {ledger.questions.get(job).state for job in jobs} >= {"answered"}
+    with running(catalog, *options, "--time-step", "0.05") as service:
+        deadline = time.monotonic() + 300
+        with service.ledger() as ledger:
+            while [job for job in jobs if ledger.questions.get(job).state == "open"]:
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+            found = [ledger.questions.get(job) for job in jobs]
+            entries = {each.entry: each for each in ledger.account("research").entries()}
+            drawn = {each.entry for each in ledger.pending()}
+            for each in found:
+                assert each.state == "answered" or each.entry in drawn, each
+            assert {each.entry for each in found} >= set(entries) - {0}
+            assert not [n for n, e in entries.items() if e.status != "released" and n not in drawn]
+            ledger.verify()
+
+
+@pytest.mark.slow
+def test_several_processes_share_a_ledger_in_postgres(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    catalog = _location(tmp_path, request, "postgres")
+    with running(catalog, "--processes", "3", "--time-step", "0.05", "--rate", "100000") as service:
+        assert len(psutil.Process(service.process.pid).children()) >= 3
+        jobs = _submit(service, 12)
+        for job, person in jobs.items():  # each look may come to another process
+            assert service.waited(person, job)["state"] == "answered"
+        again = service.ask("ann", f"{COUNT} WHERE age > 20")
+        assert again["repeated"]
+        assert service.stop() == 0
+        with service.ledger() as ledger:
+            assert len(list(ledger.account("research").entries())) == 12
+            ledger.verify()
+
+
+def test_several_processes_want_a_ledger_in_postgres(tmp_path: Path) -> None:
+    catalog = made_hospital(tmp_path)
+    command = [sys.executable, "-m", "quaestor", "serve", "--processes", "2", "--catalog"]
+    done = subprocess.run([*command, catalog], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "PostgreSQL" in done.stderr + done.stdout

@@ -41,7 +41,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interacti
 def _run(shell: InteractiveShell, cell: str) -> tuple[Any, str]:
     """What a cell comes to, and all that it shows as text."""
     with capture_output() as shown:
-        done = shell.run_cell(cell)
+        done = shell.run_cell(cell)  # type: ignore[no-untyped-call]
     outputs = [str(each.data.get("text/plain", "")) for each in shown.outputs]
     return done, "\n".join([shown.stdout, shown.stderr, *outputs])
 
@@ -58,7 +58,8 @@ def test_a_cell_asks_a_service_and_shows_the_answer(
     answer = shell.user_ns["wards"]
     assert isinstance(answer, Answer)
     assert done.result is answer
-    assert "<table" in shell.display_formatter.format(answer)[0]["text/html"]
+    formatter: Any = shell.display_formatter
+    assert "<table" in formatter.format(answer)[0]["text/html"]
     assert answer == q.connect(service.url, token=service.tokens["ann"]).ask(
         WARDS, epsilon=0.9, account="research"
     )
@@ -115,7 +116,8 @@ with shown_progress({0}) as tell:
 
 def test_a_notebook_shows_how_far_it_is_in_one_output(shell: InteractiveShell) -> None:
     with capture_output() as shown:
-        shell.run_cell(TELL.format(None)).raise_error()
+        done = shell.run_cell(TELL.format(None))  # type: ignore[no-untyped-call]
+    done.raise_error()
     told = [each.data["text/plain"] for each in shown.outputs]
     assert told == ["planning ...", "computing ...", ""]
     assert not shown.stderr

@@ -97,7 +97,7 @@ class _NotebookLine:
 
         data = {"text/plain": text}
         if self._handle is None:
-            self._handle = DisplayHandle()
+            self._handle = DisplayHandle()  # type: ignore[no-untyped-call]
             self._handle.display(data, raw=True)
         else:
             self._handle.update(data, raw=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RemoteCurator"]
 
-_FIRST, _LONGEST = 0.05, 1.0  # seconds between two looks at a job
+_FIRST, _LONGEST = 0.05, 0.25  # seconds between two looks at a job
 
 
 class RemoteCurator:

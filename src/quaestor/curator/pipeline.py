@@ -17,8 +17,8 @@ from quaestor.curator.answers.answer import Answer
 from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.kernel.dated_rows import ChargedBlocks
 from quaestor.curator.pricing.editions import LATEST
+from quaestor.curator.pricing.known_prices import known_plan, known_price
 from quaestor.curator.pricing.offers import other_editions
-from quaestor.curator.pricing.priced_question import plan, price
 from quaestor.curator.pricing.would_fit import refusal
 from quaestor.curator.questions.block_reach import charged_blocks
 from quaestor.curator.questions.plan import describe
@@ -109,7 +109,13 @@ def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Acc
     freely, unless the same question was answered without.
     """
     question = inquiry.question
-    query = plan(question, catalog, rows=inquiry.rows, groups=inquiry.groups)
+    query = known_plan(
+        question,
+        catalog,
+        analyst=inquiry.analyst,
+        rows=inquiry.rows,
+        groups=inquiry.groups,
+    )
     payer = accounts.payer(inquiry.account, dataset=query.dataset)
     sql = question if isinstance(question, str) else None
     blocks = reached_blocks(query, catalog, payer)
@@ -117,7 +123,8 @@ def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Acc
 
     def at(edition: int, *, whole: bool) -> Priced:
         budget = replace(inquiry.budget, whole_error=whole)
-        return price(query, budget, catalog, delta=delta, sql=sql, blocks=blocks, edition=edition)
+        said = {"delta": delta, "sql": sql, "blocks": blocks, "edition": edition}
+        return known_price(query, budget, catalog, **said)
 
     return payer, _as_known(payer, inquiry, at)
 

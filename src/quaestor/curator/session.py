@@ -282,6 +282,13 @@ class Curator:
             time_step=self.time_step,
         )
 
+    def stored(self, inquiry: Inquiry) -> Answer | None:
+        """The stored answer to an inquiry that this analyst may see, if there is one."""
+        if inquiry.anew or auto_of(inquiry) is not None:
+            return None
+        payer, asked = priced(inquiry, catalog=self.catalog, accounts=self._accounts)
+        return given_before(payer, asked, inquiry)
+
     def kept(
         self, account: str, entry: int, *, analyst: str, member_of: tuple[str, ...] = ()
     ) -> Answer | None:

@@ -84,7 +84,13 @@ class QuestionJobs:
         self._store = store
 
     def submit(
-        self, analyst: str, inquiry: dict[str, Any], *, key: str = "", most: int = 16
+        self,
+        analyst: str,
+        inquiry: dict[str, Any],
+        *,
+        key: str = "",
+        most: int = 16,
+        stored: tuple[str, int] | None = None,
     ) -> tuple[QuestionJob, bool]:
         """Write a question down, held by this process; and whether it is a new one.
 
@@ -93,6 +99,8 @@ class QuestionJobs:
             inquiry: what is asked, as plain values.
             key: a name of the caller's: the same key again is the same question.
             most: how many unfinished questions the analyst may have.
+            stored: the account and the entry that have its answer already, if there is one: then
+                it is answered as it is written down, and nobody has to work on it.
 
         Raises:
             KeyReused: the key belongs to another question.
@@ -114,6 +122,18 @@ class QuestionJobs:
             said = {"analyst": name, "token": token, "request": request, "inquiry": text}
             held = {"holder": holder(), "lease": texts.later(time, seconds=LEASE)}
             session.run(sql.ADD_QUESTION, id=id_, **said, created=time, **held)
+            if stored is not None:
+                account, entry = stored
+                session.row(
+                    sql.FINISH_QUESTION,
+                    id=id_,
+                    state="answered",
+                    problem="",
+                    account=account,
+                    answered=entry,
+                    repeated=1,
+                    finished=time,
+                )
             row = session.row(sql.QUESTION, id=id_)
             new = row is not None
             if row is None:  # another process has just used the same key

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
+from argparse import ArgumentParser
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from IPython.core.error import UsageError
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from quaestor.errors import InvalidParameter, QuaestorError
 
@@ -21,24 +22,35 @@ if TYPE_CHECKING:
 __all__ = ["ask_cell"]
 
 
+class _Line(ArgumentParser):
+    """What stands behind ``%%quaestor``; what is wrong with it is one line for the reader."""
+
+    def __init__(self) -> None:
+        super().__init__(prog="%%quaestor", add_help=False, allow_abbrev=False)
+        said = self.add_argument
+        said("--epsilon", type=float, help="What it may cost, geometric noise.")
+        said("--rho", type=float, help="What it may cost, Gaussian noise.")
+        said("--within", type=float, help="How far off counts and sums may be, at most.")
+        said("--confidence", type=float, default=0.95, help="How surely they are to be --within.")
+        said("--account", help="The account that pays, if there are several.")
+        said("--purpose", default="", help="Why, kept with the charge.")
+        said("--anew", action="store_true", help="Pay for another answer, though there is one.")
+        said("--preview", action="store_true", help="Show cost and accuracy; charge nothing.")
+        said("--server", help="The service's address; the token is in QUAESTOR_TOKEN.")
+        said("--catalog", help="A catalog file, to ask in this process instead.")
+        said("--into", metavar="NAME", help="A variable for the answer.")
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, in a shell's way."""
+        raise UsageError(f"{message}; %%quaestor? shows all options")
+
+
 def ask_cell(shell: Any) -> Callable[[str, str], Any]:
     """The magic of one shell, in which ``--into`` makes its variables."""
+    parser = _Line()
 
-    @magic_arguments("%%quaestor")
-    @argument("--epsilon", type=float, help="What it may cost, geometric noise.")
-    @argument("--rho", type=float, help="What it may cost, Gaussian noise.")
-    @argument("--within", type=float, help="How far off counts and sums may be, at most.")
-    @argument("--confidence", type=float, default=0.95, help="How surely they are to be --within.")
-    @argument("--account", help="The account that pays, if there are several.")
-    @argument("--purpose", default="", help="Why, kept with the charge.")
-    @argument("--anew", action="store_true", help="Pay for another answer, though there is one.")
-    @argument("--preview", action="store_true", help="Show cost and accuracy; charge nothing.")
-    @argument("--server", help="The service's address; the token is in QUAESTOR_TOKEN.")
-    @argument("--catalog", help="A catalog file, to ask in this process instead.")
-    @argument("--into", metavar="NAME", help="A variable for the answer.")
     def quaestor(line: str, cell: str) -> Any:
-        """Ask private tables in SQL: the answer has noise, error bars, a cost and a receipt."""
-        said = parse_argstring(quaestor, line)
+        said = parser.parse_args(shlex.split(line))
         if said.into is not None and not said.into.isidentifier():
             raise UsageError(f"--into needs the name of a variable, not {said.into!r}")
         try:
@@ -50,6 +62,8 @@ def ask_cell(shell: Any) -> Callable[[str, str], Any]:
             shell.user_ns[said.into] = found
         return found
 
+    about = "Ask private tables in SQL: the answer has noise, error bars, a cost and a receipt."
+    quaestor.__doc__ = f"{about}\n\n{parser.format_help()}"
     return quaestor
 
 

@@ -50,7 +50,7 @@ def serve(settings: ServiceSettings, *, say: Callable[[str], None]) -> None:
         if not is_loopback(settings.host):
             say(
                 "Warning: others can reach this address, and without TLS they can read tokens and "
-                "answers on the way. Put a proxy with TLS in front: docs/guide/service.md"
+                "answers on the way. Put a proxy with TLS in front: docs/guide/deployment.md"
             )
         uvicorn.run(
             "quaestor.service.app:app_from_environment",

@@ -17,7 +17,7 @@ class _Turns:
     def __init__(self) -> None:
         self.lock = threading.RLock()
 
-    def taken(self) -> threading.RLock:  # type: ignore[valid-type]
+    def taken(self) -> threading.RLock:
         """The lock, once this thread holds it; a new one after too long a wait.
 
         Without the turn balls may be wider and are never wrong, so that nobody waits for ever: not
@@ -49,7 +49,7 @@ class _Precision:
 
     def __exit__(self, *_: object) -> None:
         ctx.prec = self._before
-        self._lock.release()  # type: ignore[attr-defined]
+        self._lock.release()
 
 
 def working_precision(bits: int) -> _Precision:

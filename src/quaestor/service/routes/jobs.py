@@ -24,6 +24,7 @@ __all__ = ["routes"]
 routes = RouteFamily("/api/v1/jobs", tag="questions")
 _ANALYSTS = only("analyst")
 _LOOK = 0.1  # seconds between two looks at a job whose progress is streamed
+_STORE = 10  # looks at this process's own memory until the store is asked, too
 _BEAT = 150  # looks without news until something is sent, so that proxies keep the stream
 _ARROW = "application/vnd.apache.arrow.stream"
 
@@ -118,7 +119,11 @@ async def _events(
         if silent % _BEAT == 0:
             yield ": still there\n\n"
         await anyio.sleep(_LOOK)
-        view = await run_in_threadpool(_view, service, view["id"], caller)
+        phase = service.runner.phase(view["id"])
+        if phase is None or silent % _STORE == 0:  # over, or in another process
+            view = await run_in_threadpool(_view, service, view["id"], caller)
+        else:
+            view = {**view, "phase": phase}
 
 
 def _wanted(accept: str) -> str:

@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import Header, Response
 
-from quaestor.service.core import TheService
+from quaestor.errors import LedgerUnavailable, QuaestorError
+from quaestor.service.callers import Caller
+from quaestor.service.core import ServiceCore, TheService
 from quaestor.service.inquiries import inquiry_from
 from quaestor.service.job_views import job_view
 from quaestor.service.problems import plain
@@ -48,13 +50,31 @@ def ask(
     ] = "",
 ) -> dict[str, Any]:
     """Ask a question: it becomes a job, which goes on whether or not you stay connected."""
+    asked = body.model_dump(exclude_defaults=True)
     job, new = service.questions.submit(
         caller.name,
-        body.model_dump(exclude_defaults=True),
+        asked,
         key=idempotency_key,
         most=service.settings.most_jobs,
+        stored=_stored(service, asked, caller),
     )
-    if new:
+    if new and job.state == "open":
         service.runner.begin(job)
     response.headers["Location"] = f"/api/v1/jobs/{job.id}"
     return job_view(job, phase=service.runner.phase(job.id))
+
+
+def _stored(service: ServiceCore, asked: dict[str, Any], caller: Caller) -> tuple[str, int] | None:
+    """Where the answer is, if it was given before: no data are touched, and nobody has to wait.
+
+    What is wrong with a question is found out by its job, which keeps it.
+    """
+    try:
+        found = service.curator.stored(
+            inquiry_from(asked, analyst=caller.name, groups=caller.groups)
+        )
+    except LedgerUnavailable:
+        raise
+    except QuaestorError:
+        return None
+    return None if found is None else (str(found.account), found.entry)
