@@ -21,4 +21,5 @@ need() {
 }
 
 need java "Spark" openjdk-17-jre-headless openjdk-21-jre-headless
+need npm "the identity provider that tests sign in by" npm
 need chromium "the pages of the service" chromium

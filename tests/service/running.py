@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["ACCOUNTS", "COUNT", "RunningService", "free_port", "made_hospital", "running"]
+__all__ = [
+    "ACCOUNTS",
+    "COUNT",
+    "PATIENCE",
+    "RunningService",
+    "free_port",
+    "made_hospital",
+    "running",
+]
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 ACCOUNTS = """
@@ -131,7 +139,9 @@ def made_hospital(folder: Path, *, database: str | None = None, accounts: str = 
 
 
 @contextmanager
-def running(catalog: Path, *options: str, people: bool = True) -> Iterator[RunningService]:
+def running(
+    catalog: Path, *options: str, people: bool = True, port: int | None = None
+) -> Iterator[RunningService]:
     """A service over a catalog, until the block is over."""
     tokens = {}
     with Curator.from_file(catalog) as curator:
@@ -140,7 +150,7 @@ def running(catalog: Path, *options: str, people: bool = True) -> Iterator[Runni
             if name not in known:
                 curator.ledger.people.add(name, roles=roles, by="test")
             tokens[name] = curator.ledger.people.create_token(name, by="test")[1]
-    port, log = free_port(), catalog.parent / "service.log"
+    port, log = port or free_port(), catalog.parent / "service.log"
     command = [sys.executable, "-m", "quaestor", "serve", "--catalog", str(catalog)]
     with log.open("ab") as written:
         process = subprocess.Popen(

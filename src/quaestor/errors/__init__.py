@@ -41,6 +41,8 @@
     ├── NotSignedIn               no valid token, and no valid session
     ├── NotAllowed                a role that may not do this
     ├── SignInFailed              a link, a name or a password that is wrong
+    ├── IdentityRefused           a sign-in by the identity provider that did not succeed
+    ├── ProviderUnavailable       the identity provider cannot be used now
     ├── TooManySignIns            too many sign-ins failed
     ├── TooManyJobs               as many unfinished questions as one may have
     ├── JobUnfinished             a question that has no answer yet, or was cancelled
@@ -96,9 +98,11 @@ from quaestor.errors.ledger import (
     UnknownAnalyst,
 )
 from quaestor.errors.service import (
+    IdentityRefused,
     JobUnfinished,
     NotAllowed,
     NotSignedIn,
+    ProviderUnavailable,
     RequestRefused,
     ServiceUnreachable,
     SignInFailed,
@@ -121,6 +125,7 @@ __all__ = [
     "ClockWentBack",
     "ContradictoryFacts",
     "EngineFailed",
+    "IdentityRefused",
     "InconsistentAnswers",
     "InvalidCatalog",
     "InvalidExpression",
@@ -136,6 +141,7 @@ __all__ = [
     "NotAllowed",
     "NotPlanned",
     "NotSignedIn",
+    "ProviderUnavailable",
     "QuaestorError",
     "RefusedQuery",
     "RequestRefused",

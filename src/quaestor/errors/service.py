@@ -7,9 +7,11 @@ from typing import Any
 from quaestor.errors.base import InvalidParameter, QuaestorError, shown
 
 __all__ = [
+    "IdentityRefused",
     "JobUnfinished",
     "NotAllowed",
     "NotSignedIn",
+    "ProviderUnavailable",
     "RequestRefused",
     "ServiceUnreachable",
     "SignInFailed",
@@ -56,6 +58,37 @@ class SignInFailed(QuaestorError):
             "the link was used or is too old, or the name or the password is wrong: try again, or "
             "ask an owner for a new link"
         )
+
+
+class IdentityRefused(QuaestorError):
+    """A sign-in by the identity provider did not succeed; ``reason`` says why, in a word."""
+
+    code = "identity_refused"
+
+    def __init__(self, reason: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+
+    def fields(self) -> dict[str, Any]:
+        """A word such as ``expired`` or ``not_linked``."""
+        return {"reason": self.reason}
+
+
+class ProviderUnavailable(QuaestorError):
+    """The identity provider does not answer, or not as OpenID Connect asks."""
+
+    code = "provider_unavailable"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"the identity provider cannot be used now ({problem}): try again, or sign in by a "
+            "link or a password"
+        )
+        self.problem = problem
+
+    def fields(self) -> dict[str, Any]:
+        """What is wrong with it."""
+        return {"problem": self.problem}
 
 
 class TooManySignIns(QuaestorError):

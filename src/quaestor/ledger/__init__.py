@@ -28,6 +28,7 @@ from quaestor.ledger.journal.declarations import DatasetDigests, RecordedDeclara
 from quaestor.ledger.journal.entries import Entry
 from quaestor.ledger.journal.verification import Verification
 from quaestor.ledger.people.credentials import Credential
+from quaestor.ledger.people.identities import ProviderIdentity, identity_to_link
 from quaestor.ledger.people.person import ROLES, Person
 from quaestor.ledger.people.registry import Identified, People
 from quaestor.ledger.people.trail import TrailEvent
@@ -70,6 +71,7 @@ __all__ = [
     "Planned",
     "Price",
     "Proposal",
+    "ProviderIdentity",
     "QuestionJob",
     "QuestionJobs",
     "Quota",
@@ -83,6 +85,7 @@ __all__ = [
     "TrailEvent",
     "Verification",
     "backup_ledger",
+    "identity_to_link",
     "planned_epsilon",
     "query_digest",
     "restore_ledger",

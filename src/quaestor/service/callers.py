@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from dataclasses import dataclass
 from hashlib import sha256
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from itsdangerous import BadSignature, Signer
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
     from quaestor.ledger import Identified, People
 
-__all__ = ["COOKIE", "Caller", "Callers", "place_of_request"]
+__all__ = [
+    "COOKIE",
+    "Caller",
+    "Callers",
+    "cookie_name",
+    "on_this_machine",
+    "place_of_client",
+    "place_of_request",
+]
 
 COOKIE = "quaestor_session"
 FIELD = "csrf_token"
@@ -76,7 +84,7 @@ class Callers:
             if found is None:
                 raise NotSignedIn
             return _caller(found, csrf="")
-        secret = self._unsigned(request.cookies.get(COOKIE, ""))
+        secret = self._unsigned(request.cookies.get(cookie_name(COOKIE, request), ""))
         found = self.people.identify(secret, kind="session") if secret else None
         if found is None:
             raise NotSignedIn
@@ -107,13 +115,22 @@ class Callers:
             raise NotAllowed((), problem=problem)
 
     def sign_in(self, request: Request, response: Response, secret: str) -> str:
-        """Give a browser its session, and what its pages have to repeat with every change."""
+        """Give a browser its new session, and what its pages have to repeat with every change.
+
+        The session that it had before, whoever gave it that, ends.
+        """
+        name = cookie_name(COOKIE, request)
+        before = self._unsigned(request.cookies.get(name, ""))
+        old = self.people.identify(before, kind="session") if before else None
+        if old is not None:
+            person = old.person.name
+            self.people.revoke(old.credential.id, kind="session", by=person, person=person)
         response.set_cookie(
-            COOKIE,
+            name,
             self._cookies.sign(secret).decode(),
             httponly=True,
             samesite="strict",
-            secure=not _on_this_machine(request),
+            secure=not on_this_machine(request),
             path="/",
         )
         return self._csrf.get_signature(secret).decode()
@@ -122,7 +139,13 @@ class Callers:
         """End the session of whoever calls, here and in the browser."""
         caller: Caller = request.state.caller
         self.people.revoke(caller.credential, kind="session", by=caller.name, person=caller.name)
-        response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        response.delete_cookie(
+            cookie_name(COOKIE, request),
+            path="/",
+            httponly=True,
+            samesite="strict",
+            secure=not on_this_machine(request),
+        )
 
 
 def _caller(found: Identified, *, csrf: str) -> Caller:
@@ -136,11 +159,32 @@ def _caller(found: Identified, *, csrf: str) -> Caller:
 
 
 def place_of_request(request: Request) -> str:
-    """Where a request comes from, for counting: an address."""
-    return request.client.host if request.client else "unknown"
+    """Where a request comes from, for counting: an address or, of IPv6, a network.
+
+    Whoever has one IPv6 address usually has 2**64 of them.
+    """
+    return place_of_client(request.client.host if request.client else "")
 
 
-def _on_this_machine(request: Request) -> bool:
+def place_of_client(host: str) -> str:
+    """The address of a client, for counting; what is none counts as one place."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return "unknown"
+    if address.version == 6 and address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    if address.version == 4 or address.is_loopback:
+        return str(address)
+    return str(ip_network((int(address) >> 64 << 64, 64)))
+
+
+def cookie_name(name: str, request: Request) -> str:
+    """The name of a cookie here: under TLS, one that no other host of the domain can set."""
+    return name if on_this_machine(request) else f"__Host-{name}"
+
+
+def on_this_machine(request: Request) -> bool:
     """Whether it is plain HTTP to this machine itself: there alone a cookie may do without TLS."""
     if request.url.scheme != "http":
         return False

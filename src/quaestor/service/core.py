@@ -9,6 +9,8 @@ from starlette.requests import Request
 
 from quaestor.errors import QuaestorError
 from quaestor.service.callers import Callers
+from quaestor.service.handshake import Handshakes
+from quaestor.service.identity_provider import IdentityProvider
 from quaestor.service.job_runner import JobRunner
 from quaestor.service.metrics import RequestCounts
 from quaestor.service.request_log import log_event, log_failure
@@ -31,8 +33,20 @@ class ServiceCore:
         self.ledger = curator.ledger
         self.people, self.questions = self.ledger.people, self.ledger.questions
         self.callers, self.counts = Callers(self.people), RequestCounts()
+        self.handshakes = Handshakes(self.people)
+        plan = curator.catalog.provider
+        self.provider = None if plan is None else IdentityProvider(plan)
         self.runner = JobRunner(curator, settings)
         self.ready = False
+
+    @property
+    def provider_name(self) -> str | None:
+        """What people call the identity provider; None if none is configured.
+
+        A sign-in page shows it in a link (not in a form: the policy of our pages keeps forms from
+        leading elsewhere) to ``/sign-in/oidc``.
+        """
+        return None if self.provider is None else self.provider.name
 
     def start(self) -> None:
         """Warm everything up, then work on what was left behind."""

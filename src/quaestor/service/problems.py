@@ -21,6 +21,7 @@ MEDIA_TYPE = "application/problem+json"
 _STATUS: dict[type[QuaestorError], int] = {
     errors.NotSignedIn: 401,
     errors.SignInFailed: 401,
+    errors.IdentityRefused: 401,
     errors.NotAllowed: 403,
     errors.UnknownAnalyst: 403,
     errors.UnknownAccount: 404,
@@ -43,6 +44,7 @@ _STATUS: dict[type[QuaestorError], int] = {
     errors.TheoremDoesNotApply: 422,
     errors.MissingExtra: 501,
     errors.LedgerUnavailable: 503,
+    errors.ProviderUnavailable: 503,
     errors.SourceUnavailable: 503,
 }
 _REASONS = {

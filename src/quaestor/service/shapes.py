@@ -10,6 +10,7 @@ __all__ = [
     "AccountantBody",
     "CalibrationBody",
     "DecisionBody",
+    "IdentityBody",
     "PersonBody",
     "PersonChangeBody",
     "PreviewBody",
@@ -121,6 +122,18 @@ class PersonChangeBody(_Body):
     roles: Annotated[list[Role], Field(min_length=1, max_length=4)] | None = None
     groups: Annotated[list[Name], Field(max_length=100)] | None = None
     active: bool | None = None
+
+
+class IdentityBody(_Body):
+    """How an identity provider calls somebody: by a subject, or by an e-mail address."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"email": "ann@example.org"}]}
+    )
+
+    issuer: Annotated[str, Field(max_length=255)] | None = None
+    subject: Annotated[str, Field(max_length=255)] = ""
+    email: Annotated[str, Field(max_length=255)] = ""
 
 
 class TokenBody(_Body):

@@ -119,6 +119,81 @@ def link(name: PersonName, ledger: LedgerPlace = HERE, json: Json = False) -> No
     say(f"open this path of the service, once, within 15 minutes: {place}", plain=True)
 
 
+@people.command("link-identity")
+def link_identity(  # noqa: PLR0913  # what an identity is
+    name: PersonName,
+    subject: Annotated[
+        str, typer.Option("--subject", help="The person's id at the identity provider.")
+    ] = "",
+    email: Annotated[
+        str,
+        typer.Option(
+            "--email",
+            help="Or their e-mail address, as the provider has verified it; for the first sign-in.",
+        ),
+    ] = "",
+    issuer: Annotated[
+        str | None,
+        typer.Option("--issuer", help="The provider's address, if not the catalog's."),
+    ] = None,
+    ledger: LedgerPlace = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Let somebody sign in by an identity provider (OpenID Connect)."""
+    from quaestor.curator.catalog.nearest import nearest_catalog
+    from quaestor.errors import InvalidParameter
+    from quaestor.ledger import identity_to_link
+
+    if issuer is None:
+        catalog = nearest_catalog()
+        if catalog is None or catalog.provider is None:
+            valid = "given with --issuer, for the nearest catalog names no identity provider"
+            raise InvalidParameter("issuer", None, valid)
+        issuer = catalog.provider.issuer
+    identity = identity_to_link(issuer=issuer, subject=subject, email=email)
+    with opened(ledger) as book:
+        made = book.people.link_identity(name, identity, by=_BY)
+    if json:
+        print_json(made.to_dict())
+        return
+    say(f"{made.person} can sign in as {made.note} (identity {made.id})", plain=True)
+
+
+@people.command("identities")
+def identities(
+    person: Annotated[str, typer.Option("--person", help="Of this person only.")] = "",
+    ledger: LedgerPlace = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """List how identity providers call people."""
+    with opened(ledger, read_only=True) as book:
+        listed = book.people.credentials("identity", person=person)
+    if json:
+        print_json({"identities": [each.to_dict() for each in listed]})
+        return
+    print_words(
+        ["id", "person", "identity", "unlinked"],
+        [[each.id, each.person, each.note, each.ended[:10]] for each in listed],
+    )
+
+
+@people.command("unlink-identity")
+def unlink_identity(
+    identity_id: Annotated[
+        str, typer.Argument(metavar="ID", help="As people identities prints it.")
+    ],
+    ledger: LedgerPlace = HERE,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Unlink an identity: nobody signs in by it any more."""
+    with opened(ledger) as book:
+        book.people.revoke(identity_id, kind="identity", by=_BY)
+    if json:
+        print_json({"id": identity_id, "status": "unlinked"})
+        return
+    say(f"identity {identity_id} is unlinked", plain=True)
+
+
 @token.command("create")
 def create(  # noqa: PLR0913  # what a token says
     name: PersonName,

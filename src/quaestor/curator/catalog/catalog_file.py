@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.accounts import read_accounts, read_membership
+from quaestor.curator.catalog.identity_provider import read_provider
 from quaestor.curator.catalog.model import Catalog
 from quaestor.curator.catalog.sections import Page, Section, lines_of
 from quaestor.curator.catalog.sources import check_environment
@@ -115,7 +116,7 @@ def catalog_from_toml(text: str, *, file: str = CATALOG, folder: str = ".") -> C
 
 def _catalog(document: Section, folder: str) -> Catalog:
     _refuse_credentials(document)
-    document.only("ledger", "tables", "membership", "accounts")
+    document.only("ledger", "tables", "membership", "accounts", "service")
     tables = read_tables(document)
     datasets = tuple(dict.fromkeys(t.dataset for t in tables if t.dataset is not None))
     membership, neighbours = read_membership(document, datasets)
@@ -128,6 +129,7 @@ def _catalog(document: Section, folder: str) -> Catalog:
         membership=membership,
         neighbours=neighbours,
         folder=folder,
+        provider=read_provider(document),
     )
 
 

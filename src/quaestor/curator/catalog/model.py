@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from quaestor.accounting.membership.facts import Fact
+    from quaestor.curator.catalog.identity_provider import ProviderPlan
     from quaestor.curator.catalog.sources import EngineKind
     from quaestor.curator.language.expressions import Kind, Value
 
@@ -313,6 +314,8 @@ class Catalog:
     folder: str = field(default=".", compare=False)
     ledger_environment: str | None = None
     """The environment variable that holds the address of a PostgreSQL ledger."""
+    provider: ProviderPlan | None = None
+    """The identity provider by which people may sign in to a service."""
 
     def table(self, name: str) -> Table | None:
         """A table by its name, whatever its case."""

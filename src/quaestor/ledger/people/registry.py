@@ -6,10 +6,17 @@ import secrets as random_secrets
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quaestor.errors import InvalidParameter, SignInFailed, TooManySignIns, UnknownPerson
+from quaestor.errors import (
+    IdentityRefused,
+    InvalidParameter,
+    SignInFailed,
+    TooManySignIns,
+    UnknownPerson,
+)
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.journal.appender import write_alone
 from quaestor.ledger.people.credentials import Credential, add_credential, digest_of
+from quaestor.ledger.people.identities import ProviderIdentity, add_identity, take_identity
 from quaestor.ledger.people.passwords import check_password, hash_password
 from quaestor.ledger.people.person import Person, checked_groups, checked_roles
 from quaestor.ledger.people.trail import TrailEvent, append_to_trail, read_trail, verify_trail
@@ -228,6 +235,22 @@ class People:
         made: str = self._write(work)
         return made
 
+    def link_identity(self, name: str, identity: ProviderIdentity, *, by: str) -> Credential:
+        """Let somebody sign in as an identity provider knows them.
+
+        Raises:
+            InvalidParameter: the identity is linked with somebody already.
+        """
+
+        def work(session: Session, time: str) -> Credential:
+            person = _active(session, name)
+            made = add_identity(session, identity, person=person.name, time=time)
+            _note(session, time, "identity_linked", by, person.name, f"{made.id}: {made.note}")
+            return made
+
+        made: Credential = self._write(work)
+        return made
+
     # Signing in.
 
     def sign_in_by_link(self, secret: str, *, place: str) -> tuple[Identified, str]:
@@ -276,18 +299,48 @@ class People:
             lambda session, time: _signed_in(session, time, known, "password", place)
         )
 
-    def sign_in_as(self, name: str, *, how: str, place: str) -> tuple[Identified, str]:
-        """A new session for somebody whom another system has identified, such as OIDC."""
+    def sign_in_by_identity(
+        self, identity: ProviderIdentity, *, place: str
+    ) -> tuple[Identified, str]:
+        """A new session for whoever an identity provider says this is, and its secret.
+
+        Raises:
+            IdentityRefused: no owner has linked the identity with anybody.
+            TooManySignIns: there were too many that failed.
+        """
+        self._refuse_often("", place)
 
         def work(session: Session, time: str) -> tuple[Identified, str] | None:
-            row = session.row(sql.PERSON, folded=_storable(name).casefold())
+            name, linked = take_identity(session, identity, time=time)
+            row = session.row(sql.PERSON, folded=name.casefold()) if name else None
             person = None if row is None else Person.from_row(row)
             if person is None or not person.active:
-                _note(session, time, "sign_in_failed", "", _storable(name).casefold(), place)
+                _note(session, time, "sign_in_failed", "", _storable(identity.words), place)
                 return None
-            return _signed_in(session, time, person, how, place)
+            if linked is not None:
+                said = f"{linked.id}: {linked.note}, in place of e-mail {identity.email}"
+                _note(session, time, "identity_linked", person.name, person.name, said)
+            return _signed_in(session, time, person, "identity provider", place)
 
-        return self._signed(work)
+        try:
+            return self._signed(work)
+        except SignInFailed:
+            raise IdentityRefused(
+                "not_linked",
+                f"nobody here is linked with {identity.words}: ask an owner to link it with you",
+            ) from None
+
+    def note_failed_sign_in(self, *, place: str) -> None:
+        """Count a sign-in that failed before it was known who it is."""
+        self._write(lambda session, time: _note(session, time, "sign_in_failed", "", "", place))
+
+    def refuse_often(self, *, place: str) -> None:
+        """Refuse whoever has failed too often.
+
+        Raises:
+            TooManySignIns: there were too many from this place.
+        """
+        self._refuse_often("", place)
 
     def _signed(
         self, work: Callable[[Session, str], tuple[Identified, str] | None]

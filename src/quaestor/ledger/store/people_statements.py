@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ADD_CREDENTIAL",
+    "ADD_IDENTITY",
     "ADD_PERSON",
     "ADD_QUESTION",
     "ADD_SECRET",
@@ -61,6 +62,16 @@ WHERE (:person = '' OR person = :person) AND kind = :kind ORDER BY created, id
 ADD_CREDENTIAL = """
 INSERT INTO ledger_credentials (digest, id, kind, person, scopes, note, created, expires, ended)
 VALUES (:digest, :id, :kind, :person, :scopes, :note, :created, :expires, '')
+"""
+
+# An identity is linked with one person at a time; one that was unlinked can be linked again.
+ADD_IDENTITY = """
+INSERT INTO ledger_credentials (digest, id, kind, person, scopes, note, created, expires, ended)
+VALUES (:digest, :id, 'identity', :person, '[]', :note, :created, :expires, '')
+ON CONFLICT (digest) DO UPDATE SET id = excluded.id, person = excluded.person,
+note = excluded.note, created = excluded.created, expires = excluded.expires, ended = ''
+WHERE ledger_credentials.kind = 'identity' AND ledger_credentials.ended <> ''
+RETURNING id
 """
 
 END_CREDENTIAL = """

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastapi import Response
+
 from quaestor.errors import InvalidParameter
+from quaestor.ledger import identity_to_link
 from quaestor.service.core import TheService
 from quaestor.service.rules import RouteFamily, SomebodyKnown, only
-from quaestor.service.shapes import PersonBody, PersonChangeBody, TokenBody
+from quaestor.service.shapes import IdentityBody, PersonBody, PersonChangeBody, TokenBody
 
 __all__ = ["routes"]
 
@@ -57,3 +60,31 @@ def create_token_for(
         name, scopes=body.scopes, days=body.days, note=body.note, by=caller.name
     )
     return {**made.to_dict(), "token": secret}
+
+
+@routes.get("/{name}/identities", may=only("owner", "auditor"))
+def list_identities(name: str, service: TheService) -> dict[str, Any]:
+    """How identity providers call somebody."""
+    person = service.people.get(name)
+    listed = service.people.credentials("identity", person=person.name)
+    return {"name": person.name, "identities": [each.to_dict() for each in listed]}
+
+
+@routes.post("/{name}/identities", may=_OWNERS, status_code=201)
+def link_identity(
+    name: str, body: IdentityBody, service: TheService, caller: SomebodyKnown
+) -> dict[str, Any]:
+    """Let somebody sign in as the identity provider knows them."""
+    issuer = body.issuer or (service.provider.issuer if service.provider else "")
+    identity = identity_to_link(issuer=issuer, subject=body.subject, email=body.email)
+    return service.people.link_identity(name, identity, by=caller.name).to_dict()
+
+
+@routes.delete("/{name}/identities/{identity}", may=_OWNERS, status_code=204)
+def unlink_identity(
+    name: str, identity: str, service: TheService, caller: SomebodyKnown
+) -> Response:
+    """Unlink an identity, by its id: nobody signs in by it any more. Sessions stay as they are."""
+    person = service.people.get(name)
+    service.people.revoke(identity, kind="identity", by=caller.name, person=person.name)
+    return Response(status_code=204)
