@@ -70,7 +70,7 @@ def test_after_a_kill_every_charge_has_a_job_that_completes(
     with running(catalog, "--time-step", "0.05") as service:
         for job, person in jobs.items():
             found = service.waited(person, job)
-            assert found["state"] == "answered", found
+            assert found["state"] == "answered", found["problem"]
             assert service.client(person).get(f"/api/v1/jobs/{job}/answer").is_success
         with service.ledger() as ledger:
             entries = list(ledger.account("research").entries())

@@ -150,8 +150,13 @@ def test_people_are_managed_by_owners_and_roles_end_at_once(service: RunningServ
     zoe = httpx.Client(base_url=service.url, headers={"Authorization": f"Bearer {made['token']}"})
     with zoe:
         assert zoe.get("/api/v1/jobs").is_success
-        mine = zoe.post("/api/v1/tokens", json={"note": "mine"}).json()
-        assert zoe.post("/api/v1/tokens", json={"scopes": ["owner"]}).status_code == 422
+        stolen = zoe.post("/api/v1/tokens", json={"note": "to be kept"})
+        assert (stolen.status_code, stolen.json()["code"]) == (403, "not_allowed")
+        browser = _browser(service)
+        signed = browser.post("/api/v1/session", json={"link": _link(service, "zoe")}).json()
+        browser.headers["X-CSRF-Token"] = signed["csrf_token"]
+        mine = browser.post("/api/v1/tokens", json={"note": "mine"}).json()
+        assert browser.post("/api/v1/tokens", json={"scopes": ["owner"]}).status_code == 422
         assert [each["person"] for each in zoe.get("/api/v1/tokens").json()["tokens"]] == [
             "zoe",
             "zoe",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COOKIE",
+    "SAFE",
     "Caller",
     "Callers",
     "cookie_name",
@@ -31,7 +32,8 @@ __all__ = [
 COOKIE = "quaestor_session"
 FIELD = "csrf_token"
 HEADER = "X-CSRF-Token"
-_SAFE = {"GET", "HEAD", "OPTIONS"}
+SAFE = {"GET", "HEAD", "OPTIONS"}
+"""Methods that change nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +104,7 @@ class Callers:
         Raises:
             NotAllowed: the page's token is missing or another one.
         """
-        if not caller.csrf or request.method in _SAFE:
+        if not caller.csrf or request.method in SAFE:
             return
         given = request.headers.get(HEADER, "")
         kind = request.headers.get("content-type", "")
@@ -113,6 +115,19 @@ class Callers:
         if not hmac.compare_digest(given.encode("utf-8", "replace"), caller.csrf.encode()):
             problem = f"send the page's token in the header {HEADER}, or in the field {FIELD}"
             raise NotAllowed((), problem=problem)
+
+    def refuse_other_sites(self, request: Request) -> None:
+        """See that a sign-in was not sent by a page of another site: it would be somebody else's.
+
+        Browsers say where a request comes from in ``Sec-Fetch-Site``, older ones in ``Origin``.
+
+        Raises:
+            NotAllowed: another site has sent it.
+        """
+        site, origin = (request.headers.get(name) for name in ("sec-fetch-site", "origin"))
+        own = {None, "null", f"http://{request.url.netloc}", f"https://{request.url.netloc}"}
+        if site not in {"same-origin", "none"} if site is not None else origin not in own:
+            raise NotAllowed((), problem="sign in on our own page: another site has sent this")
 
     def sign_in(self, request: Request, response: Response, secret: str) -> str:
         """Give a browser its new session, and what its pages have to repeat with every change.

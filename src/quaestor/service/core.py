@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from quaestor.errors import QuaestorError
 from quaestor.service.callers import Callers
+from quaestor.service.event_streams import StreamLimit
 from quaestor.service.handshake import Handshakes
 from quaestor.service.identity_provider import IdentityProvider
 from quaestor.service.job_runner import JobRunner
@@ -37,6 +38,7 @@ class ServiceCore:
         plan = curator.catalog.provider
         self.provider = None if plan is None else IdentityProvider(plan)
         self.runner = JobRunner(curator, settings)
+        self.streams = StreamLimit(settings.most_jobs)
         self.ready = False
 
     @property

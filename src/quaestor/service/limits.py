@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.datastructures import MutableHeaders
 
 from quaestor.errors import QuaestorError, RequestRefused
+from quaestor.service.callers import place_of_client
 from quaestor.service.problems import Problem
 from quaestor.service.request_log import log_event, log_failure
 
@@ -72,11 +73,13 @@ class LimitsMiddleware:
 
     async def _limited(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         client = scope.get("client")
-        if not self._rates.admits(client[0] if client else ""):
+        if not self._rates.admits(place_of_client(client[0] if client else "")):
             raise RequestRefused("too_often", "too many requests: wait a second, then go on")
-        stream = scope["path"].endswith(_STREAMS)
-        async with asyncio.timeout(None if stream else self._settings.patience):
+        stream = scope["method"] == "GET" and scope["path"].endswith(_STREAMS)
+        async with asyncio.timeout(self._settings.patience) as limit:
             body = await _body(scope, receive, most=self._settings.most_bytes)
+            if stream:
+                limit.reschedule(None)
             await self._app(scope, _replayed(body, receive), answer.send)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:

@@ -14,7 +14,16 @@ from quaestor import errors
 from quaestor.errors import QuaestorError, RequestRefused
 from quaestor.errors.base import shown
 
-__all__ = ["Problem", "answer_error", "answer_http", "answer_invalid", "plain", "problem_of"]
+__all__ = [
+    "PROBLEM_RESPONSES",
+    "PROBLEM_SCHEMA",
+    "Problem",
+    "answer_error",
+    "answer_http",
+    "answer_invalid",
+    "plain",
+    "problem_of",
+]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -58,6 +67,28 @@ _REASONS = {
 _RESERVED = {"type", "title", "status", "detail", "instance", "code"}
 
 
+_PROBLEM_CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "A problem (RFC 9457): see `code`.", "content": _PROBLEM_CONTENT},
+    "503": {"description": "Something is down: try again later.", "content": _PROBLEM_CONTENT},
+}
+"""What every route may answer beside what it declares."""
+PROBLEM_SCHEMA: dict[str, Any] = {
+    "title": "Problem",
+    "description": "An RFC 9457 problem: a stable `code`, and fields that depend on it.",
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "code"],
+    "properties": {
+        "type": {"type": "string", "format": "uri"},
+        "title": {"type": "string"},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string"},
+        "code": {"type": "string"},
+    },
+    "additionalProperties": True,
+}
+
+
 class Problem(JSONResponse):
     """A problem as the answer to a request."""
 
@@ -76,6 +107,8 @@ class Problem(JSONResponse):
 
 def problem_of(error: QuaestorError) -> dict[str, Any]:
     """The members of a problem: a type, a title, a status, a sentence, our code and its fields."""
+    if isinstance(error, errors.UnknownAnalyst):  # who else has a quota is not theirs to know
+        error = errors.UnknownAnalyst(error.analyst, account=error.account, near=None)
     kind = type(error)
     known = [_STATUS[each] for each in kind.__mro__ if each in _STATUS]
     status = known[0] if known else 500

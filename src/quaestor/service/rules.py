@@ -21,7 +21,8 @@ from starlette.staticfiles import StaticFiles
 
 from quaestor.errors import NotAllowed
 from quaestor.ledger import ROLES
-from quaestor.service.callers import Caller
+from quaestor.service.callers import SAFE, Caller
+from quaestor.service.problems import PROBLEM_RESPONSES
 
 __all__ = [
     "EVERYBODY",
@@ -72,9 +73,11 @@ def only(*roles: str) -> Rule:
 
 async def _admit(request: Request, rule: Rule) -> None:
     """Find out who calls, if that matters, and see that they may."""
-    if rule.public:
-        return
     callers = request.app.state.service.callers
+    if rule.public:
+        if request.method not in SAFE:
+            callers.refuse_other_sites(request)
+        return
     caller = await run_in_threadpool(callers.identify, request)
     request.state.caller = caller
     rule.check(caller)
@@ -153,6 +156,7 @@ class RouteFamily:
         if not may.public:
             extra["security"] = [{"token": []}, {"session": []}]
         made = {"methods": [method], "openapi_extra": extra, "include_in_schema": self.in_schema}
+        options["responses"] = {**PROBLEM_RESPONSES, **options.get("responses", {})}
         if self.tag:
             made["tags"] = [self.tag]
 

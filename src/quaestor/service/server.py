@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["is_loopback", "serve"]
 
+_MOST_CONNECTIONS = 1000  # of one process; who comes then is told to come later
+
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
@@ -34,6 +36,7 @@ def serve(settings: ServiceSettings, *, say: Callable[[str], None]) -> None:
     except ImportError:
         raise MissingExtra("uvicorn", extra="service", purpose="the service") from None
     from quaestor.service.app import open_curator
+    from quaestor.service.connection import BoundedConnection
     from quaestor.service.request_log import set_up_logs
 
     with open_curator(settings) as curator:
@@ -60,6 +63,9 @@ def serve(settings: ServiceSettings, *, say: Callable[[str], None]) -> None:
             workers=settings.processes,
             log_config=set_up_logs(),
             access_log=False,
+            http=BoundedConnection,
+            ws="none",
+            limit_concurrency=_MOST_CONNECTIONS,
             server_header=False,
             timeout_graceful_shutdown=5,
             timeout_keep_alive=15,

@@ -19,6 +19,7 @@ __all__ = ["FORMATS", "export_events"]
 
 FORMATS = ("jsonl", "csv")
 _PAGE = 1000
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def export_events(store: Store, accounts: Sequence[str], *, form: str) -> Iterator[str]:
@@ -51,6 +52,11 @@ def _lines(store: Store, accounts: Sequence[str], *, form: str) -> Iterator[str]
 
 
 def _csv(values: Sequence[object]) -> str:
+    """One line. Spreadsheets compute texts that begin like a formula; an analyst may write those.
+
+    They get an apostrophe in front; lines of JSON have every text as it is.
+    """
+    safe = [f"'{v}" if isinstance(v, str) and v.startswith(_FORMULA) else v for v in values]
     line = io.StringIO()
-    csv.writer(line).writerow(values)
+    csv.writer(line).writerow(safe)
     return line.getvalue()

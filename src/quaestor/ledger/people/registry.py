@@ -88,6 +88,18 @@ class People:
         known = None if person is None else Person.from_row(person)
         return None if known is None or not known.active else Identified(known, found)
 
+    def is_valid(self, id_: str, *, person: str) -> bool:
+        """Whether a token or a session of somebody's, by its id, still opens anything."""
+        with self._store.reading() as session:
+            now, known = session.now(), _person(session, person)
+            rows = [
+                row
+                for kind in ("token", "session")
+                for row in session.rows(sql.CREDENTIALS_OF, person=known.name, kind=kind)
+            ]
+        found = (Credential.from_row(row) for row in rows)
+        return known.active and any(each.id == id_ and each.valid(now) for each in found)
+
     def trail(self, *, after: int = 0, most: int | None = None) -> Iterator[TrailEvent]:
         """The audit trail, from the event after number ``after``."""
         return read_trail(self._store, after=after, most=most)
@@ -155,12 +167,13 @@ class People:
         return made
 
     def set_password(self, name: str, password: str, *, by: str) -> None:
-        """Let somebody sign in by a password; it is kept as its argon2 hash."""
+        """Let somebody sign in by a password, kept as its argon2 hash. Their sessions end."""
         hashed = hash_password(password)
 
         def work(session: Session, time: str) -> None:
             person = _person(session, name)
             session.run(sql.SET_PERSON, **_columns(replace(person, password=hashed)))
+            session.run(sql.END_SESSIONS_OF, person=person.name, time=time)
             _note(session, time, "password_set", by, person.name)
 
         self._write(work)

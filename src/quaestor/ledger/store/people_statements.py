@@ -16,6 +16,7 @@ __all__ = [
     "END_CREDENTIAL",
     "END_CREDENTIALS",
     "END_CREDENTIALS_OF",
+    "END_SESSIONS_OF",
     "FINISH_QUESTION",
     "HOLD_QUESTION",
     "LEFT_QUESTIONS",
@@ -87,6 +88,11 @@ RETURNING person
 
 END_CREDENTIALS_OF = """
 UPDATE ledger_credentials SET ended = :time WHERE person = :person AND ended = ''
+"""
+
+END_SESSIONS_OF = """
+UPDATE ledger_credentials SET ended = :time
+WHERE person = :person AND kind IN ('session', 'link') AND ended = ''
 """
 
 END_CREDENTIALS = "UPDATE ledger_credentials SET ended = :time WHERE ended = ''"

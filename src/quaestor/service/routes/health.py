@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from quaestor.errors import LedgerUnavailable
 from quaestor.service.core import TheService
+from quaestor.service.problems import PROBLEM_SCHEMA
 from quaestor.service.rules import EVERYBODY, RouteFamily, only
 
 __all__ = ["routes"]
@@ -23,7 +24,11 @@ async def health() -> dict[str, str]:
     return {"status": "alive"}
 
 
-@routes.get("/ready", may=EVERYBODY, responses={503: {"description": "Not yet."}})
+@routes.get(
+    "/ready",
+    may=EVERYBODY,
+    responses={"503": {"description": "Not yet.", "content": {"application/json": {}}}},
+)
 def ready(service: TheService) -> Response:
     """Questions can be asked: the service is warm, and its ledger answers."""
     try:
@@ -46,7 +51,9 @@ def openapi(request: Request) -> dict[str, Any]:
     """What this service can do, as OpenAPI 3.1."""
     app = request.app
     schema: dict[str, Any] = app.openapi()
-    schema.setdefault("components", {})["securitySchemes"] = {
+    components = schema.setdefault("components", {})
+    components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
         "session": {"type": "apiKey", "in": "cookie", "name": "quaestor_session"},
     }

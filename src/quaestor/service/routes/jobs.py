@@ -15,6 +15,7 @@ from quaestor.curator.answers.answer import Answer
 from quaestor.errors import JobUnfinished, UnknownJob
 from quaestor.service.callers import Caller
 from quaestor.service.core import ServiceCore, TheService
+from quaestor.service.event_streams import EventStream
 from quaestor.service.job_views import job_view
 from quaestor.service.problems import MEDIA_TYPE
 from quaestor.service.rules import RouteFamily, SomebodyKnown, only
@@ -52,15 +53,21 @@ def cancel_job(job: str, service: TheService, caller: SomebodyKnown) -> dict[str
     return _view(service, job, caller)
 
 
-@routes.get("/{job}/events", may=_ANALYSTS, response_class=StreamingResponse)
+@routes.get(
+    "/{job}/events",
+    may=_ANALYSTS,
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "content": {"text/event-stream": {}},
+            "description": "Events called `phase`, until the question is over.",
+        }
+    },
+)
 async def stream_job(job: str, service: TheService, caller: SomebodyKnown) -> Response:
     """The phases of a question of yours, as server-sent events, until it is over."""
     first = await run_in_threadpool(_view, service, job, caller)
-    return StreamingResponse(
-        _events(service, caller, first),
-        media_type="text/event-stream",
-        headers={"X-Accel-Buffering": "no"},
-    )
+    return EventStream(_events(service, caller, first), limit=service.streams, person=caller.name)
 
 
 @routes.get(
@@ -117,6 +124,8 @@ async def _events(
             return
         silent += 1
         if silent % _BEAT == 0:
+            if not await run_in_threadpool(_still, service, caller):
+                return  # whoever watches was shut out, or their token was revoked
             yield ": still there\n\n"
         await anyio.sleep(_LOOK)
         phase = service.runner.phase(view["id"])
@@ -124,6 +133,10 @@ async def _events(
             view = await run_in_threadpool(_view, service, view["id"], caller)
         else:
             view = {**view, "phase": phase}
+
+
+def _still(service: ServiceCore, caller: Caller) -> bool:
+    return service.people.is_valid(caller.credential, person=caller.name)
 
 
 def _wanted(accept: str) -> str:

@@ -43,7 +43,17 @@ def pending(service: TheService) -> dict[str, Any]:
     return {"pending": [plain(each.to_dict()) for each in service.ledger.pending()]}
 
 
-@routes.get("/export", may=_READERS, response_class=StreamingResponse)
+@routes.get(
+    "/export",
+    may=_READERS,
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "content": {"application/x-ndjson": {}, "text/csv": {}},
+            "description": "The events, in the form that was asked for.",
+        }
+    },
+)
 def export(
     service: TheService,
     form: Annotated[Literal["jsonl", "csv"], Query()] = "jsonl",

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import Response
 
-from quaestor.errors import InvalidParameter
+from quaestor.errors import InvalidParameter, NotAllowed
 from quaestor.service.core import TheService
 from quaestor.service.rules import SIGNED_IN, RouteFamily, SomebodyKnown
 from quaestor.service.shapes import TokenBody
@@ -26,7 +26,13 @@ def list_tokens(service: TheService, caller: SomebodyKnown) -> dict[str, Any]:
 
 @routes.post("", may=SIGNED_IN, status_code=201)
 def create_token(body: TokenBody, service: TheService, caller: SomebodyKnown) -> dict[str, Any]:
-    """A token of yours, for at most what you may do now. It is shown now only."""
+    """A token of yours, for at most what you may do now. It is shown now only.
+
+    It takes a browser's session: a token that was stolen must not outlive its revocation.
+    """
+    if not caller.csrf:
+        problem = "a token cannot make tokens: sign in with a browser, or ask an owner for one"
+        raise NotAllowed((), problem=problem)
     scopes = sorted(caller.roles) if body.scopes is None else body.scopes
     if beyond := [role for role in scopes if role not in caller.roles]:
         raise InvalidParameter("scopes", beyond[0], "a role that you have here")
