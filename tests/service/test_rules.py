@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from quaestor.ledger import ROLES
-from quaestor.service.routes import FAMILIES
+from quaestor.service.app import ALL_FAMILIES
 from quaestor.service.rules import EVERYBODY, RouteFamily, Rule, only, refuse_unguarded
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ BY_ROLE = {"owner": "olga", "approver": "petra", "analyst": "ann", "auditor": "u
 
 def _routes() -> list[tuple[str, str, Rule]]:
     app = FastAPI(openapi_url=None)
-    for family in FAMILIES:
+    for family in ALL_FAMILIES:
         family.register(app)
     found = []
     for route in app.routes:
@@ -75,7 +75,7 @@ def test_a_route_without_a_rule_cannot_be_registered() -> None:
     with pytest.raises(TypeError):
         family.get("/open")  # type: ignore[call-arg]
     app = FastAPI(openapi_url=None)
-    FAMILIES[0].register(app)
+    ALL_FAMILIES[0].register(app)
     with pytest.raises(TypeError, match="does not say who may"):
         app.get("/open")(lambda: None)
 

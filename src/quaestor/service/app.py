@@ -17,12 +17,13 @@ from quaestor.curator.session import Curator
 from quaestor.errors import QuaestorError
 from quaestor.service.core import ServiceCore
 from quaestor.service.limits import LimitsMiddleware
-from quaestor.service.problems import answer_error, answer_http, answer_invalid
+from quaestor.service.pages.families import PAGES
+from quaestor.service.pages.problem_page import answer_error, answer_http, answer_invalid
 from quaestor.service.routes import FAMILIES
 from quaestor.service.rules import RouteFamily, refuse_unguarded
 from quaestor.service.settings import ServiceSettings
 
-__all__ = ["app_from_environment", "build_app", "open_curator"]
+__all__ = ["ALL_FAMILIES", "app_from_environment", "build_app", "open_curator"]
 
 _THREADS = 8  # for requests: more would queue for the ledger's connections
 _ABOUT = (
@@ -31,7 +32,11 @@ _ABOUT = (
 )
 
 
-def build_app(core: ServiceCore, *, families: tuple[RouteFamily, ...] = FAMILIES) -> FastAPI:
+ALL_FAMILIES: tuple[RouteFamily, ...] = (*FAMILIES, *PAGES)
+"""The API, and the pages."""
+
+
+def build_app(core: ServiceCore, *, families: tuple[RouteFamily, ...] = ALL_FAMILIES) -> FastAPI:
     """The application of a service; every route of it has a rule."""
 
     @asynccontextmanager

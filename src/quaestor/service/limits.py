@@ -8,10 +8,11 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 
 from quaestor.errors import QuaestorError, RequestRefused
 from quaestor.service.callers import place_of_client
-from quaestor.service.problems import Problem
+from quaestor.service.pages.problem_page import answer_problem
 from quaestor.service.request_log import log_event, log_failure
 
 if TYPE_CHECKING:
@@ -62,13 +63,13 @@ class LimitsMiddleware:
         try:
             await self._limited(scope, receive, answer)
         except RequestRefused as refused:
-            await answer.instead(Problem(refused), scope, receive)
+            await answer.instead(refused, scope, receive)
         except TimeoutError:
             late = RequestRefused("timeout", "this took too long, and was given up")
-            await answer.instead(Problem(late), scope, receive)
+            await answer.instead(late, scope, receive)
         except Exception as problem:  # noqa: BLE001  # what it says may be about somebody
             log_failure("fault", problem)
-            await answer.instead(Problem(InternalFault()), scope, receive)
+            await answer.instead(InternalFault(), scope, receive)
         self._note(scope, answer.status, time.monotonic() - begun)
 
     async def _limited(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
@@ -111,10 +112,10 @@ class _Answer:
                 headers.setdefault(name, value)
         await self._send(message)
 
-    async def instead(self, problem: Problem, scope: Scope, receive: Receive) -> None:
+    async def instead(self, error: QuaestorError, scope: Scope, receive: Receive) -> None:
         """Answer with a problem, unless something else has begun."""
         if not self.begun:
-            await problem(scope, receive, self.send)
+            await answer_problem(error, Request(scope))(scope, receive, self.send)
 
 
 async def _body(scope: Scope, receive: Receive, *, most: int) -> bytes:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 
 from quaestor import errors
 from quaestor.errors import QuaestorError, RequestRefused
@@ -17,10 +15,10 @@ from quaestor.errors.base import shown
 __all__ = [
     "PROBLEM_RESPONSES",
     "PROBLEM_SCHEMA",
+    "InvalidRequest",
     "Problem",
-    "answer_error",
-    "answer_http",
-    "answer_invalid",
+    "error_of_http",
+    "error_of_invalid",
     "plain",
     "problem_of",
 ]
@@ -138,32 +136,22 @@ def plain(value: Any) -> Any:
     return shown(value)
 
 
-async def answer_error(_request: Request, error: Exception) -> Problem:
-    """One of our own errors."""
-    assert isinstance(error, QuaestorError)  # noqa: S101  # it is registered for these alone
-    return Problem(error)
-
-
-async def answer_http(_request: Request, error: Exception) -> Problem:
-    """An error of the framework: a path or a method that there is not, a body that is none."""
-    status = error.status_code if isinstance(error, HTTPException) else 400
+def error_of_http(error: HTTPException) -> RequestRefused:
+    """An error of the framework: an unknown path or method, a body that cannot be read."""
     reason, sentence = {
         404: ("not_found", "there is nothing at this path; see /api/v1/openapi.json"),
         405: ("method_not_allowed", "this path does not take this method"),
-    }.get(status, ("bad_request", "the request cannot be read"))
-    headers = getattr(error, "headers", None)
-    return Problem(RequestRefused(reason, sentence), headers=dict(headers or {}))
+    }.get(error.status_code, ("bad_request", "the request cannot be read"))
+    return RequestRefused(reason, sentence)
 
 
-async def answer_invalid(_request: Request, error: Exception) -> Problem:
-    """A request whose parts are not of the right kind; its values are not repeated."""
-    assert isinstance(error, RequestValidationError)  # noqa: S101
+def error_of_invalid(wrong: list[Any]) -> InvalidRequest:
+    """What pydantic says of a request; its values are not repeated."""
     listed = [
-        {"where": ".".join(map(str, each["loc"])), "problem": each["msg"]}
-        for each in error.errors()[:20]
+        {"where": ".".join(map(str, each["loc"])), "problem": each["msg"]} for each in wrong[:20]
     ]
     first = listed[0] if listed else {"where": "request", "problem": "it cannot be read"}
-    return Problem(InvalidRequest(first["where"], first["problem"], listed))
+    return InvalidRequest(first["where"], first["problem"], listed)
 
 
 class InvalidRequest(errors.InvalidParameter):

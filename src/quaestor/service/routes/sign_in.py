@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+import re
 from typing import Annotated, Any
 
 from fastapi import Form, Query, Response
@@ -12,6 +12,7 @@ from starlette.requests import Request
 from quaestor.errors import InvalidParameter, SignInFailed, TooManySignIns
 from quaestor.service.callers import place_of_request
 from quaestor.service.core import ServiceCore, TheService
+from quaestor.service.pages.layout import page
 from quaestor.service.rules import EVERYBODY, SIGNED_IN, RouteFamily, SomebodyKnown
 from quaestor.service.shapes import SignInBody
 
@@ -19,6 +20,7 @@ __all__ = ["pages", "routes"]
 
 routes = RouteFamily("/api/v1/session", tag="people")
 pages = RouteFamily(in_schema=False)
+_PATH = re.compile(r"/(?:[A-Za-z0-9_.~%-][A-Za-z0-9_.~%/-]*)?", re.ASCII)
 
 
 @routes.get("", may=SIGNED_IN)
@@ -51,27 +53,32 @@ def sign_out(service: TheService, request: Request, caller: SomebodyKnown) -> Re
 
 
 @pages.get("/sign-in", may=EVERYBODY, response_class=HTMLResponse)
-def sign_in_page(link: Annotated[str, Query(max_length=200)] = "") -> Response:
+def sign_in_page(
+    request: Request,
+    link: Annotated[str, Query(max_length=200)] = "",
+    next_: Annotated[str, Query(alias="next", max_length=500)] = "/",
+) -> Response:
     """A form. The link is used when it is sent, not when it is looked at."""
-    return HTMLResponse(_page(link), headers=_POLICY)
+    return _page(request, link=link, next_=next_)
 
 
 @pages.post("/sign-in", may=EVERYBODY, response_class=HTMLResponse)
-def sign_in_by_form(
+def sign_in_by_form(  # noqa: PLR0913  # the fields of the form
     service: TheService,
     request: Request,
     link: Annotated[str, Form(max_length=200)] = "",
     name: Annotated[str, Form(max_length=200)] = "",
     password: Annotated[str, Form(max_length=1000)] = "",
+    next_: Annotated[str, Form(alias="next", max_length=500)] = "/",
 ) -> Response:
-    """Sign in by the form, and go on to the first page."""
+    """Sign in by the form, and go on to the page that was wanted, or to the first one."""
     sent = SignInBody(link=link or None, name=name or None, password=password or None)
-    response = RedirectResponse("/", status_code=303)
+    response = RedirectResponse(_place_here(next_), status_code=303)
     try:
         _signed_in(service, request, response, sent)
     except (InvalidParameter, SignInFailed, TooManySignIns) as problem:
         status = 429 if isinstance(problem, TooManySignIns) else 401
-        return HTMLResponse(_page("", problem=str(problem)), status, headers=_POLICY)
+        return _page(request, next_=next_, problem=str(problem), status=status)
     return response
 
 
@@ -88,26 +95,25 @@ def _signed_in(
     return found.person.name, service.callers.sign_in(request, response, secret)
 
 
-_POLICY = {
-    "Content-Security-Policy": (
-        "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+def _page(
+    request: Request, *, link: str = "", next_: str = "/", problem: str = "", status: int = 200
+) -> Response:
+    """The form, without script.
+
+    An application that has single sign-on says so in ``app.state.single_sign_on``: something with
+    a ``name`` and the ``path`` of the route where it begins.
+    """
+    return page(
+        "sign_in.html",
+        request,
+        status=status,
+        link=link,
+        next=_place_here(next_),
+        problem=problem,
+        single_sign_on=getattr(request.app.state, "single_sign_on", None),
     )
-}
 
 
-def _page(link: str, *, problem: str = "") -> str:
-    """A page without script and style, for any browser."""
-    said = f"<p role='alert'>{escape(problem)}</p>" if problem else ""
-    fields = (
-        f"<input type='hidden' name='link' value='{escape(link, quote=True)}'>"
-        if link
-        else "<p><label>Name <input name='name' autocomplete='username' required></label></p>"
-        "<p><label>Password <input name='password' type='password' "
-        "autocomplete='current-password' required></label></p>"
-    )
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width'><title>Sign in: Quaestor</title>"
-        f"</head><body><main><h1>Sign in</h1>{said}<form method='post' action='/sign-in'>{fields}"
-        "<p><button>Sign in</button></p></form></main></body></html>"
-    )
+def _place_here(place: str) -> str:
+    """A path of this service, or the first page: a link must not send people elsewhere."""
+    return place if _PATH.fullmatch(place) else "/"
