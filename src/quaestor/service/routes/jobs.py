@@ -20,7 +20,7 @@ from quaestor.service.job_views import job_view
 from quaestor.service.problems import MEDIA_TYPE
 from quaestor.service.rules import RouteFamily, SomebodyKnown, only
 
-__all__ = ["routes"]
+__all__ = ["answer_of", "routes"]
 
 routes = RouteFamily("/api/v1/jobs", tag="questions")
 _ANALYSTS = only("analyst")
@@ -95,6 +95,18 @@ def show_answer(
     found = service.questions.get(job, analyst=caller.name)
     if found.error is not None:
         return JSONResponse(found.error, found.error["status"], media_type=MEDIA_TYPE)
+    answer, repeated = answer_of(service, job, caller)
+    return _written(answer, form or _wanted(accept), repeated=repeated)
+
+
+def answer_of(service: ServiceCore, job: str, caller: Caller) -> tuple[Answer, bool]:
+    """The answer to a question of the caller's, and whether it was given before.
+
+    Raises:
+        UnknownJob: it is somebody else's, or the caller may no longer see the answer.
+        JobUnfinished: there is none.
+    """
+    found = service.questions.get(job, analyst=caller.name)
     if found.state != "answered":
         raise JobUnfinished(found.id, state=found.state)
     answer = service.curator.kept(
@@ -102,7 +114,7 @@ def show_answer(
     )
     if answer is None:  # whoever asked is no longer among those who may see it
         raise UnknownJob(job)
-    return _written(answer, form or _wanted(accept), repeated=found.repeated)
+    return answer, found.repeated
 
 
 def _view(service: ServiceCore, job: str, caller: Caller) -> dict[str, Any]:

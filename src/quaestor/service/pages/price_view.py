@@ -1,0 +1,107 @@
+"""What is shown before one pays: the price, the expected error, what is left, and the belief."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quaestor.accounting.compose import compose
+from quaestor.accounting.expressions import parse_releases
+from quaestor.accounting.releases import counts_of
+from quaestor.accounting.releases.black_box import ApproxDP, PureDP
+from quaestor.errors import QuaestorError
+from quaestor.service.pages.charts import RegionChart, region_chart
+from quaestor.service.routes.questions import preview
+
+if TYPE_CHECKING:
+    from quaestor.service.callers import Caller
+    from quaestor.service.core import ServiceCore
+    from quaestor.service.shapes import PreviewBody
+
+__all__ = ["AttackView", "PriceView", "attack_view", "price_view"]
+
+_ALARM = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackView:
+    """What an attacker can come to believe, and the papers' region."""
+
+    belief: float
+    """At most, of somebody who was half sure before."""
+    alarms: float
+    """The rate of false alarms at which it is meant; 0: at any."""
+    region: RegionChart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceView:
+    """What the API says of a question, and what follows from it."""
+
+    seen: dict[str, Any]
+    left: float | None
+    """The share of the budget that would be left."""
+    more: int | None
+    """How many questions like this would fit, this one included."""
+    attack: AttackView | None
+
+
+def price_view(service: ServiceCore, caller: Caller, body: PreviewBody) -> PriceView:
+    """Everything that can be said of a question without touching data; nothing is charged."""
+    seen = preview(body, service, caller)
+    epsilon, delta = seen["epsilon"], seen["delta"]
+    return PriceView(
+        seen=seen,
+        left=_left(service, caller, seen),
+        more=_more(service, caller, seen),
+        attack=attack_view(epsilon, delta) if isinstance(epsilon, float) else None,
+    )
+
+
+def attack_view(epsilon: float, delta: float) -> AttackView:
+    """Of everything that is (epsilon, delta)-private: Kairouz, Oh and Viswanath's region."""
+    release = ApproxDP(epsilon=epsilon, delta=delta) if delta else PureDP(epsilon=epsilon)
+    tradeoff = compose(release).tradeoff()
+    alarms = _ALARM if delta else 0.0
+    return AttackView(
+        belief=tradeoff.posterior(prior=0.5, false_positive=alarms),
+        alarms=alarms,
+        region=region_chart(tradeoff.vertices(at_most=201)),
+    )
+
+
+def _more(service: ServiceCore, caller: Caller, seen: dict[str, Any]) -> int | None:
+    """How often it would fit what the caller may see: the own quota, or the account."""
+    if seen["free"]:
+        return None
+    releases = [each for text in seen["releases"] for each in parse_releases(text)]
+    try:
+        price = service.ledger.account(seen["account"]).price(
+            releases,
+            dataset=seen["dataset"],
+            analyst=caller.name,
+            blocks=seen.get("blocks", ()),
+        )
+    except QuaestorError:  # an account of declared questions has no more of anything
+        return None
+    kinds = counts_of(releases)
+    return price.left // next(iter(kinds.values())) if len(kinds) == 1 else price.left
+
+
+def _left(service: ServiceCore, caller: Caller, seen: dict[str, Any]) -> float | None:
+    """The share that would be left, by the rule of the account's meters."""
+    account = service.ledger.account(seen["account"])
+    standing = account.standing_on(seen["dataset"], analyst=caller.name)
+    if seen["free"]:
+        return float(standing.left)
+    if len(standing.meters) != len(seen["meters"]) or not seen["fits"]:
+        return None
+    must: list[float] = []
+    some: list[float] = []
+    for meter, said in zip(standing.meters, seen["meters"], strict=True):
+        if meter.rule == "slots" or not said["limit"]:
+            continue
+        share = (said["left"] or 0.0) / said["limit"]
+        (must if meter.rule == "must hold" else some).append(share)
+    shares = [*must, *([max(some)] if some else [])]
+    return min(shares) if shares else None
