@@ -40,6 +40,7 @@ _ANALYSTS = only("analyst")
 def ask_page(request: Request, service: TheService, caller: SomebodyKnown) -> Response:
     """An empty form."""
     accounts = _open_accounts(service, caller)
+    accounts.sort(key=lambda each: bool(each["approval"] or each["quotas"]))
     first = accounts[0]["name"] if accounts else ""
     return _form_page(request, service, caller, AskedQuestion.blank(account=first))
 

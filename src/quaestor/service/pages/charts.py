@@ -23,8 +23,9 @@ __all__ = [
     "step_chart",
 ]
 
-_WIDTH, _LABEL, _RIGHT, _ROW, _TOP = 440, 96, 16, 34, 6
-_MOST_ROWS, _MOST_LETTERS = 40, 13
+_WIDTH, _LABEL, _RIGHT, _ROW, _TOP = 340, 76, 10, 34, 6
+_BEYOND = 0.8  # of the range of estimates: how far an interval may stretch the axis
+_MOST_ROWS, _MOST_LETTERS = 40, 10
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _REGION = 200
 _INSET, _BELOW = 40, 34
@@ -58,6 +59,16 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChartInterval:
+    """Where an interval goes; an open end lies beyond the axis."""
+
+    low: float
+    high: float
+    open_low: bool
+    open_high: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChartBar:
     """One estimate: a bar with its noise interval and the interval of its whole error."""
 
@@ -66,8 +77,8 @@ class ChartBar:
     middle: float
     left: float
     width: float
-    noise: tuple[float, float] | None
-    whole: tuple[float, float] | None
+    noise: ChartInterval | None
+    whole: ChartInterval | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,15 +133,26 @@ def _bars(column: AnswerColumn, labels: list[str], *, confidence: float) -> BarC
     noise = [_pair(column.lower, column.upper, row) for row in shown]
     whole = [_pair(column.whole_lower, column.whole_upper, row) for row in shown]
     ends = [0.0, *(value for value in values if value is not None)]
-    ends += [end for pair in (*noise, *whole) if pair for end in pair]
+    ends += [end for pair in noise if pair for end in pair]
+    room = _BEYOND * (max(ends) - min(ends))
+    floor_, top = min(ends) - room, max(ends) + room
+    ends += [min(max(end, floor_), top) for pair in whole if pair for end in pair]
     ticks = round_ticks(min(ends), max(ends), most=4)
-    low, scale = ticks[0], (_WIDTH - _LABEL - _RIGHT - 14) / (ticks[-1] - ticks[0])
+    low, scale = ticks[0], (_WIDTH - _LABEL - _RIGHT - 16) / (ticks[-1] - ticks[0])
 
     def place(value: float) -> float:
         return round(_LABEL + (value - low) * scale, 2)
 
-    def places(pair: tuple[float, float] | None) -> tuple[float, float] | None:
-        return None if pair is None else (place(pair[0]), place(pair[1]))
+    def places(pair: tuple[float, float] | None) -> ChartInterval | None:
+        if pair is None:
+            return None
+        kept = [min(max(end, low), ticks[-1]) for end in pair]
+        return ChartInterval(
+            low=place(kept[0]),
+            high=place(kept[1]),
+            open_low=kept[0] > pair[0],
+            open_high=kept[1] < pair[1],
+        )
 
     bars = tuple(
         ChartBar(

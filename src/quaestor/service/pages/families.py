@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
-from quaestor.service.pages import answers, ask, home, static_files
+from quaestor.service.pages import (
+    accountant,
+    answers,
+    approvals,
+    ask,
+    budget,
+    datasets,
+    home,
+    ledger,
+    people,
+    static_files,
+)
 
 __all__ = ["PAGES"]
 
-PAGES = (static_files.routes, home.routes, ask.routes, answers.routes)
+PAGES = (
+    static_files.routes,
+    home.routes,
+    ask.routes,
+    answers.routes,
+    budget.routes,
+    datasets.routes,
+    approvals.routes,
+    ledger.routes,
+    people.people,
+    people.tokens,
+    accountant.routes,
+)
 """Every family of pages, the sign-in aside, which is with its routes."""

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import PlainTextResponse, StreamingResponse
 
+from quaestor.curator.reports.deployment_facts import facts_of
+from quaestor.curator.reports.nist_worksheet import nist_worksheet
+from quaestor.curator.reports.registry_record import registry_record
 from quaestor.service.core import TheService
 from quaestor.service.problems import plain
 from quaestor.service.rules import RouteFamily, only
@@ -63,6 +66,19 @@ def export(
     lines: Iterator[str] = service.ledger.export(form, account=account)
     media = "text/csv" if form == "csv" else "application/x-ndjson"
     return StreamingResponse(lines, media_type=media)
+
+
+@routes.get("/reports/{account}", may=_READERS, response_class=PlainTextResponse)
+def report(
+    account: str,
+    service: TheService,
+    form: Annotated[Literal["registry", "nist"], Query()] = "registry",
+) -> Response:
+    """A record for the registry of deployments (YAML), or a worksheet after NIST SP 800-226."""
+    facts = facts_of(service.ledger, account, service.curator.catalog)
+    if form == "registry":
+        return PlainTextResponse(registry_record(facts), media_type="application/yaml")
+    return PlainTextResponse(nist_worksheet(facts), media_type="text/markdown")
 
 
 @routes.get("/trail", may=_READERS)

@@ -1,0 +1,68 @@
+"""What follows from an account's history: the lines of its burn-down, totals, and a projection."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from quaestor.service.pages.charts import StepChart, step_chart
+
+__all__ = ["BurnDown", "Projection", "burn_down", "charges_by", "projection"]
+
+_DAY = 86_400.0
+_FAR = timedelta(days=36_500)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurnDown:
+    """The share that is left after each charge: as accounted, and if epsilons were added up."""
+
+    chart: StepChart
+    added_up: tuple[float, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """Where a budget goes at the pace so far."""
+
+    charges: int
+    """About how many more charges of the average size fit."""
+    day: str
+    """When it would be used up; empty if there is too little history."""
+
+
+def burn_down(history: dict[str, Any]) -> BurnDown:
+    """The two lines of a history."""
+    points = history["points"]
+    left = [1.0 - point["used"] for point in points]
+    added: tuple[float, ...] | None = None
+    if "epsilon" in history["meters"] and history["epsilon"]:
+        place = history["meters"].index("epsilon")
+        spent = [point["spent"][place] for point in points]
+        if all(isinstance(value, float) for value in spent):
+            added = tuple(max(0.0, 1.0 - value / history["epsilon"]) for value in spent)
+    lines = [left] if added is None else [left, list(added)]
+    return BurnDown(chart=step_chart(lines), added_up=added)
+
+
+def projection(history: dict[str, Any]) -> Projection | None:
+    """A straight line through the beginning and the last charge; None if there is too little."""
+    points = history["points"]
+    if len(points) < 2 or not 0.0 < points[-1]["used"] < 1.0:
+        return None
+    used = points[-1]["used"]
+    more = int((1.0 - used) / (used / len(points)))
+    first, last = (datetime.fromisoformat(points[place]["time"]) for place in (0, -1))
+    seconds = (last - first).total_seconds()
+    if seconds < _DAY:
+        return Projection(charges=more, day="")
+    rest = timedelta(seconds=min(seconds * (1.0 - used) / used, _FAR.total_seconds()))
+    return Projection(charges=more, day=(last.astimezone(UTC) + rest).date().isoformat())
+
+
+def charges_by(entries: list[dict[str, Any]], name: str) -> list[tuple[str, int]]:
+    """How many charges there are, by analyst or by dataset; those that were given back aside."""
+    counted = Counter(each[name] or "nobody" for each in entries if each["status"] != "void")
+    return counted.most_common()
