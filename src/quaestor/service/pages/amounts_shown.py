@@ -12,6 +12,7 @@ from quaestor.ledger.price import MANY
 __all__ = ["FILTERS", "down", "figure", "many", "moment", "percent_down", "up"]
 
 _DIGITS = 4
+_FLOATS = Decimal("1e-14")
 _SMALL, _LARGE = Decimal("0.0001"), Decimal(10) ** 15
 
 
@@ -27,8 +28,8 @@ def up(value: Any) -> str:
 def down(value: Any) -> str:
     """An amount that must not look larger than it is.
 
-    >>> down(999.67554), down(0)
-    ('999.6', '0')
+    >>> down(999.67554), down(0), down(4.9999999999999998e-7)
+    ('999.6', '0', '5e-7')
     """
     return _rounded(value, ROUND_FLOOR)
 
@@ -51,7 +52,10 @@ def _rounded(value: Any, rounding: str) -> str:
     if not exact:
         return "0"
     places = exact.adjusted() - _DIGITS + 1
+    nearest = exact.quantize(Decimal(1).scaleb(places), rounding=ROUND_HALF_EVEN)
     short = exact.quantize(Decimal(1).scaleb(places), rounding=rounding)
+    if abs(nearest - exact) <= abs(exact) * _FLOATS:  # the float beside a short number
+        short = nearest
     if short and not _SMALL <= abs(short) < _LARGE:
         return f"{short.normalize():e}".replace("e+", "e")
     return f"{short.normalize():,f}"

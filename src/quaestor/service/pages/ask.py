@@ -8,10 +8,13 @@ from fastapi import Response
 from fastapi.responses import RedirectResponse
 from starlette.requests import Request
 
+from quaestor.curator.answers.answer import Answer
 from quaestor.errors import QuaestorError
 from quaestor.service.callers import Caller
 from quaestor.service.core import ServiceCore, TheService
+from quaestor.service.dry_run import dry_run
 from quaestor.service.pages.asked_question import AskedQuestion
+from quaestor.service.pages.charts import bar_charts
 from quaestor.service.pages.form_fields import SentForm, text_of
 from quaestor.service.pages.layout import fragment, page
 from quaestor.service.pages.price_view import PriceView, price_view
@@ -62,13 +65,15 @@ def send_form(
             account = asked.account or _paying(service, caller, text_of(form, "table"))
             by = "accuracy" if text_of(form, "figure") in COUNTS else "epsilon"
             asked = AskedQuestion.blank(sql=sql_of(form, tables), account=account, by=by)
-        price = None
+        price = run = None
         if action != "edit":
-            price = price_view(service, caller, asked.read_as(PreviewBody))
+            body = asked.read_as(PreviewBody)
+            price = price_view(service, caller, body)
+            run = dry_run(service.curator.catalog, body) if action == "dry-run" else None
     except QuaestorError as problem:
         status = problem_of(problem)["status"]
         return _form_page(request, service, caller, asked, problem=problem, status=status)
-    return _form_page(request, service, caller, asked, price=price)
+    return _form_page(request, service, caller, asked, price=price, run=run)
 
 
 @routes.post("/preview", may=_ANALYSTS)
@@ -97,6 +102,7 @@ def _form_page(  # noqa: PLR0913  # what the page shows
     asked: AskedQuestion,
     *,
     price: PriceView | None = None,
+    run: Answer | None = None,
     problem: QuaestorError | None = None,
     status: int = 200,
 ) -> Response:
@@ -112,6 +118,8 @@ def _form_page(  # noqa: PLR0913  # what the page shows
         comparisons=COMPARISONS,
         words=completion_words(tables),
         price=price,
+        run=run,
+        charts=[] if run is None else bar_charts(run),
         problem=None if problem is None else str(problem),
     )
 

@@ -20,15 +20,21 @@ from quaestor.service.routes.accounts import (
 )
 from quaestor.service.rules import SIGNED_IN, RouteFamily, SomebodyKnown
 
-__all__ = ["least_left", "routes"]
+__all__ = ["by_blocks", "least_left", "routes"]
 
 routes = RouteFamily("/budget", in_schema=False)
 _ROWS = 200
+_MOST = 1000
 
 
 def least_left(account: dict[str, Any]) -> float:
     """The share that is left of the dataset with the least, as the caller may see it."""
     return max(0.0, min((1.0 - each["used"] for each in account["left"]), default=1.0))
+
+
+def by_blocks(account: dict[str, Any]) -> bool:
+    """Whether its epsilon is that of each block of time: then a person may lose more in all."""
+    return bool(account["policy"] == "blocks")
 
 
 @routes.get("", may=SIGNED_IN)
@@ -45,7 +51,9 @@ def budget_page(
     """One account: what is left, over time; all quotas for those who may see them."""
     view = show_account(account, service, caller)
     history = show_history(account, service, caller, most=_ROWS)
-    entries = list_entries(account, service, caller, after=0, most=1000)["entries"]
+    last = history["points"][-1]["number"] if history["points"] and caller.oversees else 0
+    after = max(0, last - _MOST)
+    entries = list_entries(account, service, caller, after=after, most=_MOST)["entries"]
     standing = show_standing(account, service) if caller.oversees else None
     return page(
         "budget.html",
@@ -59,5 +67,6 @@ def budget_page(
         standing=standing,
         by_analyst=charges_by(entries, "analyst") if caller.oversees else [],
         by_dataset=charges_by(entries, "dataset"),
-        attack=attack_view(view["epsilon"], view["delta"]),
+        sentence=view["promise"].partition(". ")[0],
+        attack=None if by_blocks(view) else attack_view(view["epsilon"], view["delta"]),
     )

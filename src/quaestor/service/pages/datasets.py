@@ -6,6 +6,7 @@ from fastapi import Response
 from starlette.requests import Request
 
 from quaestor.service.core import TheService
+from quaestor.service.pages.budget import by_blocks
 from quaestor.service.pages.layout import page
 from quaestor.service.pages.price_view import attack_view
 from quaestor.service.routes.accounts import list_accounts
@@ -22,7 +23,10 @@ def datasets_page(request: Request, service: TheService, caller: SomebodyKnown) 
     """Every dataset with its tables, and the accounts that pay for questions about it."""
     listed = list_datasets(service)
     accounts = list_accounts(service, caller)["accounts"]
-    beliefs = {each["name"]: attack_view(each["epsilon"], each["delta"]) for each in accounts}
+    beliefs = {
+        each["name"]: None if by_blocks(each) else attack_view(each["epsilon"], each["delta"])
+        for each in accounts
+    }
     return page(
         "datasets.html",
         request,

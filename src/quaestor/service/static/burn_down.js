@@ -27,11 +27,17 @@
     const step = uPlot.paths.stepped({ align: 1 });
     const solid = { stroke: colour("--accent"), width: 2, paths: step, points: { show: times.length < 60 } };
     const dashed = { stroke: colour("--second"), width: 1.5, dash: [5, 4], paths: step, points: { show: false } };
+    // times as ISO 8601 writes them; the day stands below the first one
+    const moments = (_, splits, _axis, _space, step) => splits.map((at, place) => {
+      const said = new Date(1000 * at).toISOString();
+      if (step >= 86400) return said.slice(0, 10);
+      return said.slice(11, step < 60 ? 19 : 16) + (place ? "" : `\n${said.slice(0, 10)}`);
+    });
     const size = () => ({ width: Math.max(260, place.clientWidth), height: 260 });
     const of = (id, series, data, scale, label) => new uPlot({
       ...size(),
       scales: { y: { range: scale } },
-      axes: [{ ...axis }, { ...axis, size: 60, values: (_, ticks) => ticks.map(label) }],
+      axes: [{ ...axis, space: 80, values: moments }, { ...axis, size: 60, values: (_, ticks) => ticks.map(label) }],
       series: [{ label: "time (UTC)", value: (_, at) => (at ? new Date(1000 * at).toISOString().slice(0, 19).replace("T", " ") : "-") }, ...series],
       tzDate: (stamp) => uPlot.tzDate(new Date(stamp * 1000), "Etc/UTC"),
     }, data, document.getElementById(id));
