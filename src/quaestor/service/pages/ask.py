@@ -43,7 +43,6 @@ _ANALYSTS = only("analyst")
 def ask_page(request: Request, service: TheService, caller: SomebodyKnown) -> Response:
     """An empty form."""
     accounts = _open_accounts(service, caller)
-    accounts.sort(key=lambda each: bool(each["approval"] or each["quotas"]))
     first = accounts[0]["name"] if accounts else ""
     return _form_page(request, service, caller, AskedQuestion.blank(account=first))
 
@@ -130,9 +129,10 @@ def _tables(service: ServiceCore) -> list[dict[str, Any]]:
 
 
 def _open_accounts(service: ServiceCore, caller: Caller) -> list[dict[str, Any]]:
-    """The accounts on which somebody can ask."""
+    """The accounts on which somebody can ask; those without conditions first."""
     listed = list_accounts(service, caller)["accounts"]
-    return [each for each in listed if not each["closed"]]
+    found = [each for each in listed if not each["closed"]]
+    return sorted(found, key=lambda each: bool(each["approval"] or each["quotas"]))
 
 
 def _paying(service: ServiceCore, caller: Caller, table: str) -> str:

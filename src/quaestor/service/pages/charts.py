@@ -28,7 +28,7 @@ _BEYOND = 0.8  # of the range of estimates: how far an interval may stretch the 
 _MOST_ROWS, _MOST_LETTERS = 40, 10
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _REGION = 200
-_INSET, _BELOW = 40, 34
+_INSET, _BELOW = 50, 34
 
 
 def round_ticks(low: float, high: float, *, most: int = 6) -> list[float]:
