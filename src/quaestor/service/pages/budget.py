@@ -8,7 +8,7 @@ from fastapi import Response
 from starlette.requests import Request
 
 from quaestor.service.core import TheService
-from quaestor.service.pages.budget_view import burn_down, charges_by, projection
+from quaestor.service.pages.budget_view import burn_down, charges_by, guarantee_of, projection
 from quaestor.service.pages.layout import page
 from quaestor.service.pages.price_view import attack_view
 from quaestor.service.routes.accounts import (
@@ -59,6 +59,7 @@ def budget_page(
         "budget.html",
         request,
         account=view,
+        meters=[each for each in view["meters"] if not by_blocks(view) or each["spent"] != 0],
         left=least_left(view),
         history=history,
         burn=burn_down(history),
@@ -67,6 +68,6 @@ def budget_page(
         standing=standing,
         by_analyst=charges_by(entries, "analyst") if caller.oversees else [],
         by_dataset=charges_by(entries, "dataset"),
-        sentence=view["promise"].partition(". ")[0],
+        guarantee=guarantee_of(view["promise"]),
         attack=None if by_blocks(view) else attack_view(view["epsilon"], view["delta"]),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from quaestor.service.pages.charts import StepChart, step_chart
 
-__all__ = ["BurnDown", "Projection", "burn_down", "charges_by", "projection"]
+__all__ = ["BurnDown", "Projection", "burn_down", "charges_by", "guarantee_of", "projection"]
 
 _DAY = 86_400.0
 _FAR = timedelta(days=36_500)
@@ -66,3 +66,14 @@ def charges_by(entries: list[dict[str, Any]], name: str) -> list[tuple[str, int]
     """How many charges there are, by analyst or by dataset; those that were given back aside."""
     counted = Counter(each[name] or "nobody" for each in entries if each["status"] != "void")
     return counted.most_common()
+
+
+def guarantee_of(promise: str) -> str:
+    """The sentences of a promise that say how private all answers together are.
+
+    >>> guarantee_of("Time is divided. All are (1.5, 0.0)-differentially private. More.")
+    'All are (1.5, 0.0)-differentially private.'
+    """
+    sentences = promise.removesuffix(".").split(". ")
+    said = [each for each in sentences if "differentially private" in each]
+    return ". ".join(said or sentences[:1]) + "."

@@ -7,6 +7,7 @@ from starlette.requests import Request
 
 from quaestor.service.core import TheService
 from quaestor.service.pages.budget import by_blocks
+from quaestor.service.pages.budget_view import guarantee_of
 from quaestor.service.pages.layout import page
 from quaestor.service.pages.price_view import attack_view
 from quaestor.service.routes.accounts import list_accounts
@@ -34,5 +35,6 @@ def datasets_page(request: Request, service: TheService, caller: SomebodyKnown) 
         public_tables=listed["public_tables"],
         accounts=accounts,
         beliefs=beliefs,
+        guarantees={each["name"]: guarantee_of(each["promise"]) for each in accounts},
         address=str(request.base_url).rstrip("/"),
     )
