@@ -20,7 +20,8 @@ class BurnDown:
     """The share that is left after each charge: as accounted, and if epsilons were added up."""
 
     chart: StepChart
-    added_up: tuple[float, ...] | None
+    added_up: tuple[float | None, ...]
+    """None from the first release on that has no epsilon of its own; empty if nothing is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +38,22 @@ def burn_down(history: dict[str, Any]) -> BurnDown:
     """The two lines of a history."""
     points = history["points"]
     left = [1.0 - point["used"] for point in points]
-    added: tuple[float, ...] | None = None
-    if "epsilon" in history["meters"] and history["epsilon"]:
-        place = history["meters"].index("epsilon")
-        spent = [point["spent"][place] for point in points]
-        if all(isinstance(value, float) for value in spent):
-            added = tuple(max(0.0, 1.0 - value / history["epsilon"]) for value in spent)
-    lines = [left] if added is None else [left, list(added)]
-    return BurnDown(chart=step_chart(lines), added_up=added)
+    added = _added_up(history)
+    known = [share for share in added if share is not None]
+    lines = [left, known] if known else [left]
+    return BurnDown(chart=step_chart(lines), added_up=added if known else ())
+
+
+def _added_up(history: dict[str, Any]) -> tuple[float | None, ...]:
+    """What would be left if epsilons were added up."""
+    if "epsilon" not in history["meters"] or not history["epsilon"]:
+        return ()
+    place = history["meters"].index("epsilon")
+    spent = [point["spent"][place] for point in history["points"]]
+    return tuple(
+        max(0.0, 1.0 - value / history["epsilon"]) if isinstance(value, float) else None
+        for value in spent
+    )
 
 
 def projection(history: dict[str, Any]) -> Projection | None:

@@ -93,6 +93,8 @@ class BarChart:
     bars: tuple[ChartBar, ...]
     ticks: tuple[Tick, ...]
     has_whole: bool
+    has_open: bool
+    """Whether an interval goes on beyond the axis."""
     cut: int
     """How many rows are in the table alone."""
 
@@ -179,6 +181,7 @@ def _bars(column: AnswerColumn, labels: list[str], *, confidence: float) -> BarC
         bars=bars,
         ticks=tuple(Tick(at=place(value), text=_tick(value)) for value in ticks),
         has_whole=any(whole),
+        has_open=any(bar.whole and (bar.whole.open_low or bar.whole.open_high) for bar in bars),
         cut=len(labels) - len(shown),
     )
 
