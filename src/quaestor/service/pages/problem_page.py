@@ -12,11 +12,7 @@ from starlette.responses import Response
 
 from quaestor.errors import NotSignedIn, QuaestorError
 from quaestor.service.pages.layout import fragment, page
-from quaestor.service.problems import (
-    Problem,
-    error_of_http,
-    error_of_invalid,
-)
+from quaestor.service.problems import Problem, error_of_http, error_of_invalid, problem_of
 
 __all__ = ["answer_error", "answer_http", "answer_invalid", "answer_problem", "wants_page"]
 
@@ -43,7 +39,7 @@ def answer_problem(
         return RedirectResponse(f"/sign-in?next={quote(back, safe='/')}", status_code=303)
     status = problem.status_code
     title = _TITLES.get(status, "Something went wrong" if status >= 500 else "This did not work")
-    values = {"title": title, "detail": str(error), "code": error.code}
+    values = {"title": title, "detail": problem_of(error)["detail"], "code": error.code}
     if in_place:
         answer = fragment("problem_part.html", request, status=status, **values)
     else:

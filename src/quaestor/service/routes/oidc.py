@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Annotated
 
 from fastapi import Query, Response
@@ -13,13 +12,14 @@ from quaestor.errors import IdentityRefused, ProviderUnavailable, QuaestorError,
 from quaestor.service.callers import place_of_request
 from quaestor.service.core import ServiceCore, TheService
 from quaestor.service.identity_provider import CALLBACK, IdentityProvider
+from quaestor.service.pages.layout import page
+from quaestor.service.pages.sign_in_page import show_sign_in
 from quaestor.service.problems import problem_of
 from quaestor.service.rules import EVERYBODY, RouteFamily
 
 __all__ = ["pages"]
 
 pages = RouteFamily(in_schema=False)
-_POLICY = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"}
 _REFUSALS = (IdentityRefused, ProviderUnavailable, TooManySignIns)
 
 
@@ -33,7 +33,7 @@ def begin_sign_in(service: TheService, request: Request) -> Response:
         handshake = service.handshakes.begin(request, response)
         response.headers["Location"] = provider.address(handshake)
     except _REFUSALS as refused:
-        return _failed(refused)
+        return _failed(service, request, refused)
     return response
 
 
@@ -50,7 +50,7 @@ def end_sign_in(  # noqa: PLR0913  # what OpenID Connect sends back
     try:
         response: Response = _ended(service, request, state, code, iss, error=error)
     except _REFUSALS as refused:
-        response = _failed(refused)
+        response = _failed(service, request, refused)
     service.handshakes.forget(request, response)
     return response
 
@@ -76,7 +76,7 @@ def _ended(  # noqa: PLR0913  # what OpenID Connect sends back
     _, secret = service.people.sign_in_by_identity(identity, place=place)
     # A page of our own, and not a redirection: browsers send the session's cookie, which is
     # SameSite=Strict, with what our pages ask for, but not on the way from the provider's page.
-    response = HTMLResponse(_page("Signed in", "You are signed in.", on=True), headers=_POLICY)
+    response = page("signed_in.html", request)
     service.callers.sign_in(request, response, secret)
     return response
 
@@ -94,19 +94,6 @@ def _provider(service: ServiceCore) -> IdentityProvider:
     return service.provider
 
 
-def _failed(refused: QuaestorError) -> Response:
+def _failed(service: ServiceCore, request: Request, refused: QuaestorError) -> Response:
     said = problem_of(refused)
-    page = _page("Not signed in", f"{said['detail']}.", on=False)
-    return HTMLResponse(page, said["status"], headers=_POLICY)
-
-
-def _page(title: str, words: str, *, on: bool) -> str:
-    """A page without script and style, for any browser."""
-    refresh = "<meta http-equiv='refresh' content='0;url=/'>" if on else ""
-    way = "<a href='/'>Go on</a>" if on else "<a href='/sign-in'>Sign in</a>"
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        f"<meta name='viewport' content='width=device-width'>{refresh}"
-        f"<title>{title}: Quaestor</title></head><body><main><h1>{title}</h1>"
-        f"<p role='status'>{escape(words)}</p><p>{way}</p></main></body></html>"
-    )
+    return show_sign_in(service, request, problem=f"{said['detail']}.", status=said["status"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from fastapi import Form, Query, Response
@@ -12,7 +11,7 @@ from starlette.requests import Request
 from quaestor.errors import InvalidParameter, SignInFailed, TooManySignIns
 from quaestor.service.callers import place_of_request
 from quaestor.service.core import ServiceCore, TheService
-from quaestor.service.pages.layout import page
+from quaestor.service.pages.sign_in_page import place_here, show_sign_in
 from quaestor.service.rules import EVERYBODY, SIGNED_IN, RouteFamily, SomebodyKnown
 from quaestor.service.shapes import SignInBody
 
@@ -20,7 +19,6 @@ __all__ = ["pages", "routes"]
 
 routes = RouteFamily("/api/v1/session", tag="people")
 pages = RouteFamily(in_schema=False)
-_PATH = re.compile(r"/(?:[A-Za-z0-9_.~%-][A-Za-z0-9_.~%/-]*)?", re.ASCII)
 
 
 @routes.get("", may=SIGNED_IN)
@@ -54,12 +52,13 @@ def sign_out(service: TheService, request: Request, caller: SomebodyKnown) -> Re
 
 @pages.get("/sign-in", may=EVERYBODY, response_class=HTMLResponse)
 def sign_in_page(
+    service: TheService,
     request: Request,
     link: Annotated[str, Query(max_length=200)] = "",
     next_: Annotated[str, Query(alias="next", max_length=500)] = "/",
 ) -> Response:
     """A form. The link is used when it is sent, not when it is looked at."""
-    return _page(request, link=link, next_=next_)
+    return show_sign_in(service, request, link=link, next_=next_)
 
 
 @pages.post("/sign-in", may=EVERYBODY, response_class=HTMLResponse)
@@ -73,12 +72,12 @@ def sign_in_by_form(  # noqa: PLR0913  # the fields of the form
 ) -> Response:
     """Sign in by the form, and go on to the page that was wanted, or to the first one."""
     sent = SignInBody(link=link or None, name=name or None, password=password or None)
-    response = RedirectResponse(_place_here(next_), status_code=303)
+    response = RedirectResponse(place_here(next_), status_code=303)
     try:
         _signed_in(service, request, response, sent)
     except (InvalidParameter, SignInFailed, TooManySignIns) as problem:
         status = 429 if isinstance(problem, TooManySignIns) else 401
-        return _page(request, next_=next_, problem=str(problem), status=status)
+        return show_sign_in(service, request, next_=next_, problem=str(problem), status=status)
     return response
 
 
@@ -93,27 +92,3 @@ def _signed_in(
     else:
         raise InvalidParameter("link", None, "given, or a name and a password")
     return found.person.name, service.callers.sign_in(request, response, secret)
-
-
-def _page(
-    request: Request, *, link: str = "", next_: str = "/", problem: str = "", status: int = 200
-) -> Response:
-    """The form, without script.
-
-    An application that has single sign-on says so in ``app.state.single_sign_on``: something with
-    a ``name`` and the ``path`` of the route where it begins.
-    """
-    return page(
-        "sign_in.html",
-        request,
-        status=status,
-        link=link,
-        next=_place_here(next_),
-        problem=problem,
-        single_sign_on=getattr(request.app.state, "single_sign_on", None),
-    )
-
-
-def _place_here(place: str) -> str:
-    """A path of this service, or the first page: a link must not send people elsewhere."""
-    return place if _PATH.fullmatch(place) else "/"
