@@ -208,7 +208,7 @@ def test_a_question_that_is_sent_twice_is_one_job(service: RunningService) -> No
     assert client.post("/ask", data={**form, "epsilon": "0.3"}).headers["location"] != first
 
 
-def test_owners_and_approvers_do_their_work_on_pages(service: RunningService) -> None:
+def test_owners_manage_people_on_pages_and_secrets_are_shown_once(service: RunningService) -> None:
     owner = _signed_in(service, "olga")
     token = {"csrf_token": _token_in(owner.get("/people").text)}
     added = {**token, "name": "nina", "roles": ["analyst", "auditor"], "groups": "one, two"}
@@ -222,13 +222,25 @@ def test_owners_and_approvers_do_their_work_on_pages(service: RunningService) ->
     assert mine.get("/api/v1/session").json()["groups"] == ["one", "two"]
     assert owner.post("/people/nina", data={**token, "action": "deactivate"}).status_code == 303
     assert mine.get("/api/v1/session").status_code == 401
-    body = {"sql": COUNT, "epsilon": 0.25, "account": "careful"}
-    made = service.client("bob").post("/api/v1/approvals", json=body).json()["approval"]
-    petra = _signed_in(service, "petra")
+
+
+def test_what_needs_approval_is_asked_submitted_approved_and_answered_on_pages(
+    service: RunningService,
+) -> None:
+    bob, petra = _signed_in(service, "bob"), _signed_in(service, "petra")
+    form = {"csrf_token": _token_in(bob.get("/ask").text), "account": "careful"}
+    form |= {"sql": COUNT, "by": "epsilon", "epsilon": "0.25"}
+    place = bob.post("/ask", data={**form, "action": "ask"}).headers["location"]
+    service.waited("bob", place.rpartition("/")[2])
+    assert "Submit for approval" in bob.get(place).text
+    assert bob.post("/ask", data={**form, "action": "submit"}).headers["location"] == "/approvals"
+    made = service.client("bob").get("/api/v1/approvals/careful").json()["approvals"][-1]["id"]
     decided = {"csrf_token": _token_in(petra.get("/approvals").text), "decision": "approve"}
     assert petra.post(f"/approvals/careful/{made}", data=decided).status_code == 303
-    listed = service.client("bob").get("/api/v1/approvals/careful").json()["approvals"]
-    assert {each["status"] for each in listed if each["id"] == made} == {"approved"}
+    assert f"Ask with approval {made}" in bob.get(place).text
+    again = bob.post("/ask", data={**form, "action": "ask", "approval": made})
+    job = service.waited("bob", again.headers["location"].rpartition("/")[2])
+    assert job["state"] == "answered"
 
 
 def test_browsers_are_sent_to_sign_in_and_come_back_here_and_nowhere_else(

@@ -11,11 +11,13 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Timer
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.model import AccountPlan, Catalog, ColumnFacts, Source, Table
+from quaestor.curator.engines.stop import Stop
 from quaestor.curator.session import Curator
+from quaestor.errors import RequestRefused
 from quaestor.service.inquiries import inquiry_from
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ __all__ = ["dry_run", "simulated_catalog"]
 
 _ACCOUNT = "dry run"
 _UNITS, _MOST_ROWS = 400, 3
-_AT_ONCE = BoundedSemaphore(2)
+_AT_ONCE, _SECONDS = BoundedSemaphore(2), 10.0
 _FIRST = date(2024, 1, 1)
 _WORDS = ("red", "green", "blue", "grey")
 
@@ -35,14 +37,30 @@ def dry_run(catalog: Catalog, body: PreviewBody) -> Answer:
     """The answer to a question about made-up rows, with real noise at the real price.
 
     Raises:
+        RequestRefused: others are making dry runs just now.
         QuaestorError: what is wrong with the question, as when it is really asked.
     """
-    asked = {**body.model_dump(), "account": _ACCOUNT, "anew": False}
-    with _AT_ONCE, TemporaryDirectory(prefix="quaestor-dry-run-") as folder:
+    if not _AT_ONCE.acquire(blocking=False):  # whoever waited would hold up other requests
+        raise RequestRefused("too_often", "other dry runs are under way: try again in a moment")
+    try:
+        return _answered(catalog, {**body.model_dump(), "account": _ACCOUNT, "anew": False})
+    finally:
+        _AT_ONCE.release()
+
+
+def _answered(catalog: Catalog, asked: dict[str, Any]) -> Answer:
+    stop = Stop()
+    deadline = Timer(_SECONDS, stop.now)
+    deadline.daemon = True
+    with TemporaryDirectory(prefix="quaestor-dry-run-") as folder:
         made = simulated_catalog(catalog, Path(folder))
-        with Curator(made) as curator:
-            curator.open_account(_ACCOUNT)
-            return curator.answered(inquiry_from(asked, analyst="", groups=()))
+        with Curator(made) as curator, stop.watching():
+            deadline.start()
+            try:
+                curator.open_account(_ACCOUNT)
+                return curator.answered(inquiry_from(asked, analyst="", groups=()))
+            finally:
+                deadline.cancel()
 
 
 def simulated_catalog(catalog: Catalog, folder: Path) -> Catalog:

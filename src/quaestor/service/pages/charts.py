@@ -37,7 +37,7 @@ def round_ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     >>> round_ticks(0, 11588, most=5)
     [0.0, 2500.0, 5000.0, 7500.0, 10000.0, 12500.0]
     >>> round_ticks(-3, 8)
-    [-5.0, 0.0, 5.0, 10.0]
+    [-4.0, -2.0, 0.0, 2.0, 4.0, 6.0, 8.0]
     >>> round_ticks(0, 0)
     [0.0, 1.0]
     """
