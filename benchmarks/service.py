@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from benchmarks.machine import load, machine
 from benchmarks.service_client import LoadClient
@@ -208,7 +208,7 @@ def _verified(catalog: Path) -> dict[str, int]:
         entries = list(curator.account(ACCOUNT).entries())
         with curator.ledger.questions._store.reading() as session:  # noqa: SLF001
             linked = {row[0] for row in session.rows("SELECT entry FROM ledger_questions")}
-        lost = [e for e in entries if e.status != "released" and e.entry not in linked]
+        lost = [e for e in entries if e.status != "released" and e.number not in linked]
         return {"charges": len(entries), "lost": len(lost)}
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import psutil
+import psutil  # type: ignore[import-untyped]
 import pytest
 
 from tests.service.running import COUNT, RunningService, made_hospital, running
@@ -197,7 +197,7 @@ def test_killed_under_load_it_loses_no_charge(
                 assert time.monotonic() < deadline
                 time.sleep(0.2)
             found = [ledger.questions.get(job) for job in jobs]
-            entries = {each.entry: each for each in ledger.account("research").entries()}
+            entries = {each.number: each for each in ledger.account("research").entries()}
             drawn = {each.entry for each in ledger.pending()}
             for each in found:
                 assert each.state == "answered" or each.entry in drawn, each
