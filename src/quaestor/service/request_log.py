@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 import time
 from typing import Any
 
@@ -40,7 +39,7 @@ def set_up_logs() -> dict[str, Any]:
             "lines": {
                 "class": "logging.StreamHandler",
                 "formatter": "lines",
-                "stream": sys.stderr,
+                "stream": "ext://sys.stderr",  # its name: other processes are sent this
             }
         },
         "loggers": {
