@@ -19,7 +19,7 @@ _WORDS = {
 }
 
 
-class _Line(Protocol):
+class _ShownLine(Protocol):
     def say(self, phase: str) -> None: ...
 
     def clear(self) -> None: ...
@@ -46,7 +46,7 @@ def shown_progress(
         line.clear()
 
 
-def _line(*, always: bool) -> _Line | None:
+def _line(*, always: bool) -> _ShownLine | None:
     shell = _notebook_shell()
     if shell is not None:
         return _NotebookLine()

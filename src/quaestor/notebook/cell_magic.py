@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ask_cell"]
 
 
-class _Line(ArgumentParser):
+class _CellOptions(ArgumentParser):
     """What stands behind ``%%quaestor``; what is wrong with it is one line for the reader."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class _Line(ArgumentParser):
 
 def ask_cell(shell: Any) -> Callable[[str, str], Any]:
     """The magic of one shell, in which ``--into`` makes its variables."""
-    parser = _Line()
+    parser = _CellOptions()
 
     def quaestor(line: str, cell: str) -> Any:
         said = parser.parse_args(shlex.split(line))

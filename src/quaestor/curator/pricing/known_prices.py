@@ -27,7 +27,7 @@ _MOST = 1024
 _T = TypeVar("_T")
 
 
-class _Known:
+class _LatestResults:
     """The latest results; each with the catalog that it is of, which is the same object or none."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class _Known:
         return made
 
 
-_PLANS, _PRICES = _Known(), _Known()
+_PLANS, _PRICES = _LatestResults(), _LatestResults()
 
 
 def known_plan(
