@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from quaestor.curator.kernel.draws import (
     NoisyUnits,
 )
 from quaestor.curator.kernel.measures import UnitBins
-from quaestor.curator.pricing.priced_question import Budget, plan, price
+from quaestor.curator.pricing.priced_compound import price_question
+from quaestor.curator.pricing.priced_question import Budget, plan_question
 from quaestor.errors import EngineFailed
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.figures import Exact
     from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.language.query import Query
+    from quaestor.curator.pricing.priced_compound import AnyPriced
     from quaestor.curator.pricing.priced_question import Priced
 
 __all__ = ["Drawn", "Seen", "exact", "figures_of", "priced", "seen"]
@@ -42,6 +44,8 @@ class Drawn:
     values: list[Any]
     bound: int
     cells: int
+    part: int = 0
+    """Which of several questions that are asked together it is drawn for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +65,22 @@ def exact(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e
     return seen(catalog, priced(catalog, sql, epsilon=epsilon, delta=delta))
 
 
-def priced(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e-6) -> Priced:
+def priced(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e-6) -> AnyPriced:
     """What a question means and costs, its whole error among it."""
     budget = Budget(epsilon=epsilon, whole_error=True)
-    return price(plan(sql, catalog), budget, catalog, delta=delta, sql=sql)
+    return price_question(plan_question(sql, catalog), budget, catalog, delta=delta, sql=sql)
 
 
-def seen(catalog: Catalog, question: Priced) -> Seen:
-    """The exact figures of a question that was priced."""
+def seen(catalog: Catalog, question: AnyPriced) -> Seen:
+    """The exact figures of a question that was priced: of all of its parts, or none."""
+    found = [_seen(catalog, part) for part in question.parts]
+    if any(each.failed for each in found):
+        return Seen(failed=True)
+    drawn = [replace(one, part=place) for place, each in enumerate(found) for one in each.drawn]
+    return Seen(failed=False, drawn=tuple(drawn))
+
+
+def _seen(catalog: Catalog, question: Priced) -> Seen:
     measurement = question.offer.measurement
     engine = engine_for(catalog, tuple(tables_of(question.query.rows)))
     try:

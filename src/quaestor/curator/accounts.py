@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.expressions import parse_releases
 from quaestor.curator.catalog.source_digests import declared_of
-from quaestor.curator.pricing.priced_question import Budget, plan, price
+from quaestor.curator.pricing.priced_compound import price_question
+from quaestor.curator.pricing.priced_question import Budget, plan_question
 from quaestor.curator.questions.block_reach import dated_by
 from quaestor.errors import InvalidParameter
 from quaestor.ledger import (
@@ -108,8 +109,10 @@ def _queries(catalog: Catalog, planned: AccountPlan) -> dict[str, tuple[str, tup
     found: dict[str, tuple[str, tuple[Release, ...]]] = {}
     for query in planned.queries:
         budget = Budget(epsilon=query.epsilon, rho=query.rho, delta=query.delta or None)
-        asked = price(plan(query.sql, catalog), budget, catalog, delta=planned.delta)
-        found[asked.fingerprint] = (asked.query.dataset, asked.releases)
+        asked = price_question(
+            plan_question(query.sql, catalog), budget, catalog, delta=planned.delta
+        )
+        found[asked.fingerprint] = (asked.dataset, asked.releases)
     return found
 
 

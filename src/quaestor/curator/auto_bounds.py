@@ -19,6 +19,7 @@ from quaestor.curator.limits.question_bounds import (
 )
 from quaestor.curator.pipeline import answer_to, given_before, priced
 from quaestor.curator.preview import meter_preview, preview
+from quaestor.curator.pricing.priced_question import Priced
 from quaestor.curator.sql.auto_calls import read_auto
 from quaestor.curator.tuned_tables import measured, priced_tune, units_by_bin
 from quaestor.errors import BudgetExceeded, RefusedQuery
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from quaestor.curator.limits.question_bounds import QuestionBounds, QuestionPlan
     from quaestor.curator.pipeline import Inquiry, Payers, Progress
     from quaestor.curator.preview import Preview
-    from quaestor.curator.pricing.priced_question import Priced
     from quaestor.curator.sql.auto_calls import AutoText
     from quaestor.ledger import Account
     from quaestor.ledger.price import Price
@@ -93,6 +93,8 @@ class _Way:
         """The question itself with this text, and its price."""
         inquiry = replace(self.inquiry, question=text)
         _, asked = priced(inquiry, catalog=self.catalog, accounts=self.accounts)
+        if not isinstance(asked, Priced):
+            raise RefusedQuery("AUTO stands in one SELECT, and these are several", remedy=_INSTEAD)
         return inquiry, asked
 
     def provisional(self) -> Priced:

@@ -11,17 +11,19 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.answers.outputs import answer_of
+from quaestor.curator.answers.united_answer import united_answer
 from quaestor.curator.kernel.dated_rows import ChargedBlocks
+from quaestor.curator.language.compound import Compound
 from quaestor.curator.pricing.editions import LATEST
 from quaestor.curator.pricing.known_prices import known_plan, known_price
-from quaestor.curator.pricing.offers import other_editions
+from quaestor.curator.pricing.priced_compound import PricedCompound, price_compound
 from quaestor.curator.pricing.would_fit import refusal
 from quaestor.curator.questions.block_reach import charged_blocks
-from quaestor.curator.questions.plan import describe
 from quaestor.errors import (
     AccountOverdrawn,
     BudgetExceeded,
@@ -42,8 +44,11 @@ if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.engines import Engine
     from quaestor.curator.engines.engine import EnginePool
+    from quaestor.curator.kernel.figures import Exact, Prepared, Released
+    from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.language.query import Query
-    from quaestor.curator.pricing.priced_question import Budget, Cost, Priced
+    from quaestor.curator.pricing.priced_compound import AnyPriced
+    from quaestor.curator.pricing.priced_question import Budget, Cost
     from quaestor.errors import QuaestorError
     from quaestor.ledger import Account, Charge
     from quaestor.ledger.price import Request
@@ -53,7 +58,7 @@ if TYPE_CHECKING:
     class PricedBy(Protocol):
         """Prices a question by an edition, with or without its whole error."""
 
-        def __call__(self, edition: int, *, whole: bool) -> Priced: ...
+        def __call__(self, edition: int, *, whole: bool) -> AnyPriced: ...
 
 
 __all__ = [
@@ -102,7 +107,7 @@ class Inquiry:
     """How many seconds to wait for somebody else who asks the same."""
 
 
-def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, Priced]:
+def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Account, AnyPriced]:
     """Who pays for a question, and how much: no data are touched.
 
     Whoever does not say whether the whole error is wanted pays for it, where questions are chosen
@@ -118,18 +123,21 @@ def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Acc
     )
     payer = accounts.payer(inquiry.account, dataset=query.dataset)
     sql = question if isinstance(question, str) else None
-    blocks = reached_blocks(query, catalog, payer)
+    parts = query.parts if isinstance(query, Compound) else (query,)
+    blocks = [reached_blocks(part, catalog, payer) for part in parts]
     delta = payer.definition.delta
 
-    def at(edition: int, *, whole: bool) -> Priced:
+    def at(edition: int, *, whole: bool) -> AnyPriced:
         budget = replace(inquiry.budget, whole_error=whole)
-        said = {"delta": delta, "sql": sql, "blocks": blocks, "edition": edition}
+        if isinstance(query, Compound):
+            return price_compound(query, budget, catalog, delta=delta, sql=sql, blocks=blocks)
+        said = {"delta": delta, "sql": sql, "blocks": blocks[0], "edition": edition}
         return known_price(query, budget, catalog, **said)
 
     return payer, _as_known(payer, inquiry, at)
 
 
-def _as_known(payer: Account, inquiry: Inquiry, at: PricedBy) -> Priced:
+def _as_known(payer: Account, inquiry: Inquiry, at: PricedBy) -> AnyPriced:
     """By the latest edition of pricing, unless the account knows the question by an earlier one.
 
     With its whole error, where questions are chosen freely, or somebody says so; unless the
@@ -140,7 +148,7 @@ def _as_known(payer: Account, inquiry: Inquiry, at: PricedBy) -> Priced:
     """
     wanted, freely = inquiry.budget.whole_error, payer.definition.policy.chosen_freely
     first = at(LATEST, whole=freely if wanted is None else wanted)
-    before = other_editions(first.query, first.offer.measuring)
+    before = first.earlier_editions
     editions = [first]
     if wanted is None:
         editions.append(at(LATEST, whole=not freely))
@@ -167,11 +175,11 @@ def _as_known(payer: Account, inquiry: Inquiry, at: PricedBy) -> Priced:
     return next((each for each in editions if _declared(payer, each, inquiry)), latest)
 
 
-def _declared(payer: Account, asked: Priced, inquiry: Inquiry) -> bool:
+def _declared(payer: Account, asked: AnyPriced, inquiry: Inquiry) -> bool:
     try:
         payer.price(
             asked.releases,
-            dataset=asked.query.dataset,
+            dataset=asked.dataset,
             analyst=inquiry.analyst,
             query=asked.fingerprint,
             blocks=asked.blocks,
@@ -228,7 +236,7 @@ def answered(  # noqa: PLR0913  # whom it passes on its way
 
 
 def answer_to(  # noqa: PLR0913  # who asks what of whom
-    asked: Priced,
+    asked: AnyPriced,
     inquiry: Inquiry,
     *,
     payer: Account,
@@ -242,28 +250,31 @@ def answer_to(  # noqa: PLR0913  # who asks what of whom
     if stored is not None:
         return stored
     progress("planning")
-    engine = engines.prepared(asked.offer.measurement)
-    accounts.declare(payer, dataset=asked.query.dataset)
+    ready = [(engines.prepared(each), each) for each in asked.measurements]
+    accounts.declare(payer, dataset=asked.dataset)
     charge = _reserved(payer, asked, inquiry)
     if isinstance(charge, Answer):
         return charge
     try:
-        return _released(charge, payer, asked, engine, progress, time_step)
+        return _released(charge, payer, asked, ready, progress, time_step)
     except Exception:  # noqa: BLE001, S110  # whatever it says may be about somebody
         pass
-    engines.forget(engine)
+    for engine, _ in ready:
+        engines.forget(engine)
     raise EngineFailed
 
 
 def _released(  # noqa: PLR0913  # who pays what, for which figures, and when
     charge: Charge,
     payer: Account,
-    asked: Priced,
-    engine: Engine,
+    asked: AnyPriced,
+    ready: Sequence[tuple[Engine, Measurement]],
     progress: Progress,
     time_step: float,
 ) -> Answer:
     """What is drawn for a question that is charged, kept with the charge before it is shown.
+
+    All measurements of a question are over before the first noise is drawn.
 
     Nobody, this caller or another, sees the end of the engine's work but at a time step: neither an
     answer, nor a failure, nor that the question has an answer now. Noise is drawn after the wait,
@@ -271,23 +282,47 @@ def _released(  # noqa: PLR0913  # who pays what, for which figures, and when
     """
     with charge:
         progress("computing exact figures")
-        _reach(engine, charge)
+        for engine in {id(engine): engine for engine, _ in ready}.values():
+            _reach(engine, charge)
         with _at_steps(time_step):
             charge.running()
-            prepared, exact = engine.measure(asked.offer.measurement)
+            exact = [engine.measure(measurement) for engine, measurement in ready]
         charge.drawing()
         progress("drawing noise")
-        paid = charge.request
-        blocks = _paid_blocks(payer, paid)
-        released = prepared.draw(exact, paid=paid.releases, dataset=paid.dataset, blocks=blocks)
-        drawn = (
-            answer_of(asked.query, asked.offer, released, sql=asked.sql)
-            if asked.answer is None
-            else asked.answer(released)
-        )
-        answer = _signed(drawn, charge, payer, asked.cost)
+        released = _drawn(exact, charge.request, _paid_blocks(payer, charge.request))
+        answer = _signed(_answer(asked, released), charge, payer, asked.cost)
         charge.release(answer.to_json())
     return answer
+
+
+def _drawn(
+    exact: Sequence[tuple[Prepared, Exact]], paid: Request, blocks: ChargedBlocks | None
+) -> list[Released]:
+    """The figures with noise of all measurements, each for its own part of what was charged.
+
+    The charge is cut into what the measurements cost, one after the other, and has to be just that:
+    it is looked at before the first noise is drawn, and by the kernel again for each of them.
+    """
+    costs = [prepared.measurement.releases for prepared, _ in exact]
+    if tuple(paid.releases) != tuple(release for cost in costs for release in cost):
+        raise InvalidParameter("paid", paid.releases, "what all measurements cost together")
+    rest = iter(paid.releases)
+    return [
+        prepared.draw(
+            each, paid=tuple(islice(rest, len(cost))), dataset=paid.dataset, blocks=blocks
+        )
+        for (prepared, each), cost in zip(exact, costs, strict=True)
+    ]
+
+
+def _answer(asked: AnyPriced, released: Sequence[Released]) -> Answer:
+    if isinstance(asked, PricedCompound):
+        offers = [part.offer for part in asked.parts]
+        return united_answer(asked.query, offers, released, sql=asked.sql)
+    if asked.answer is not None:
+        made: Answer = asked.answer(released[0])
+        return made
+    return answer_of(asked.query, asked.offer, released[0], sql=asked.sql)
 
 
 @contextmanager
@@ -301,11 +336,11 @@ def _at_steps(step: float) -> Iterator[None]:
             time.sleep(step - (time.monotonic() - begun) % step)
 
 
-def given_before(account: Account, asked: Priced, inquiry: Inquiry) -> Answer | None:
+def given_before(account: Account, asked: AnyPriced, inquiry: Inquiry) -> Answer | None:
     """The stored answer to the same question, word for word; it costs nothing."""
     stored = account.answer(
         asked.fingerprint,
-        dataset=asked.offer.measurement.dataset,
+        dataset=asked.dataset,
         analyst=inquiry.analyst,
         member_of=inquiry.member_of,
         blocks=asked.blocks,
@@ -348,7 +383,7 @@ def submitted(
     proposals = [
         Proposal(
             releases=asked.releases,
-            dataset=asked.offer.measurement.dataset,
+            dataset=asked.dataset,
             purpose=inquiry.purpose or _purpose(asked),
             query_text=asked.identity,
             blocks=asked.blocks,
@@ -358,7 +393,7 @@ def submitted(
     return payer, payer.submit_plan(proposals, analyst=inquiries[0].analyst)
 
 
-def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Answer:
+def _reserved(account: Account, asked: AnyPriced, inquiry: Inquiry) -> Charge | Answer:
     """A durable charge; or the answer, if somebody else who asked the same has brought it.
 
     Raises:
@@ -376,7 +411,7 @@ def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Ans
     try:
         found = charged(
             asked.releases,
-            dataset=asked.offer.measurement.dataset,
+            dataset=asked.dataset,
             analyst=analyst,
             purpose=purpose,
             query_text=asked.identity,
@@ -401,9 +436,9 @@ def _reserved(account: Account, asked: Priced, inquiry: Inquiry) -> Charge | Ans
     raise refused
 
 
-def _purpose(asked: Priced) -> str:
+def _purpose(asked: AnyPriced) -> str:
     """The question in one printable line."""
-    words = "".join(c if c.isprintable() else " " for c in describe(asked.query))
+    words = "".join(c if c.isprintable() else " " for c in asked.words)
     return words[:_LONGEST_PURPOSE]
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
+from quaestor.curator.pricing.priced_compound import PricedCompound
 from quaestor.curator.pricing.would_fit import would_fit
 from quaestor.curator.questions.block_reach import blocks_in_words
-from quaestor.curator.questions.plan import describe
 from quaestor.ledger.amounts import above, below, shown_above
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from quaestor.accounting.releases import Release
     from quaestor.curator.aggregates.recipe import Expected
+    from quaestor.curator.pricing.priced_compound import AnyPriced
     from quaestor.curator.pricing.priced_question import Priced
     from quaestor.ledger import Account
     from quaestor.ledger.price import Price, Reading
@@ -135,33 +135,33 @@ class Preview:
         }
 
 
-def preview(account: Account, asked: Priced, *, analyst: str, free: bool) -> Preview:
+def preview(account: Account, asked: AnyPriced, *, analyst: str, free: bool) -> Preview:
     """What an account says to a priced question."""
     price = account.price(
         asked.releases,
-        dataset=asked.query.dataset,
+        dataset=asked.dataset,
         analyst=analyst,
         query=asked.fingerprint,
         blocks=asked.blocks,
     )
     return Preview(
-        question=describe(asked.query),
-        dataset=asked.query.dataset,
+        question=asked.words,
+        dataset=asked.dataset,
         account=account.name,
         releases=asked.releases,
         epsilon=asked.cost.epsilon,
         delta=asked.cost.delta,
-        expected=asked.offer.expected,
-        confidence=asked.offer.confidence,
+        expected=_expected(asked),
+        confidence=asked.parts[0].offer.confidence,
         rows=_rows(asked),
         meters=tuple(map(meter_preview, price.readings)),
         fits=price.fits or free,
         free=free,
         would_fit=None if free else would_fit(account, asked, price, analyst=analyst),
-        notes=(*_notes(asked), *_notes_on_whole(asked), *_notes_on_blocks(asked, price)),
+        notes=(*_all_notes(asked), *_notes_on_blocks(asked.parts[0], price)),
         quota_of=price.quota_of,
         blocks=asked.blocks,
-        whole_error=above(asked.offer.whole_price),
+        whole_error=above(sum((p.offer.whole_price for p in asked.parts), Fraction(0))),
     )
 
 
@@ -180,7 +180,39 @@ def meter_preview(reading: Reading) -> MeterPreview:
     )
 
 
-def _rows(asked: Priced) -> int | None:
+def _expected(asked: AnyPriced) -> tuple[Expected, ...]:
+    """The errors of all outputs, part by part where there are several."""
+    if not isinstance(asked, PricedCompound):
+        return asked.offer.expected
+    return tuple(
+        replace(each, name=f"{each.name} ({label})")
+        for part, label in zip(asked.parts, asked.query.labels, strict=True)
+        for each in part.offer.expected
+    )
+
+
+def _all_notes(asked: AnyPriced) -> list[str]:
+    """What there is to say, once, of all parts."""
+    if not isinstance(asked, PricedCompound):
+        return [*_notes(asked), *_notes_on_whole(asked)]
+    labelled = [
+        [f"{label}: {note}" for note in (*_notes(part), *_notes_on_whole(part))]
+        for part, label in zip(asked.parts, asked.query.labels, strict=True)
+    ]
+    return [*asked.query.notes, *(note for part in labelled for note in part)]
+
+
+def _rows(asked: AnyPriced) -> int | None:
+    """How many rows the answer has, if that is public."""
+    counts = [_rows_of(part) for part in asked.parts]
+    if None in counts:
+        return None
+    rows = sum(count for count in counts if count is not None)
+    limit = asked.query.limit
+    return rows if limit is None else min(rows, limit)
+
+
+def _rows_of(asked: Priced) -> int | None:
     query = asked.query
     if query.having is not None or any(key.values is None for key in query.keys):
         return None

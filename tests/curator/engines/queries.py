@@ -6,6 +6,7 @@ from typing import Any
 
 from quaestor.curator.aggregates import kind_of
 from quaestor.curator.kernel.measures import Distinct, Measure, RowCount, Total, Units, ValueCounts
+from quaestor.curator.language.compound import Compound
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -35,6 +36,9 @@ from quaestor.curator.language.query import (
     Scan,
     UnitFigure,
 )
+from quaestor.curator.pricing.offers import measures_of
+from quaestor.curator.sql import parse_question
+from tests.curator.engines.data import CATALOG
 
 __all__ = ["CASES", "NUMBERS", "TRUTHS", "WORDS", "asked", "column", "total", "truth"]
 
@@ -491,4 +495,39 @@ def _battery() -> None:
         CASES[f"groups: {name}"] = (query, (Units(), RowCount(rows=1000)))
 
 
+_TOGETHER = {
+    "cube": (
+        "SELECT ward, smoker, COUNT(*) AS n, SUM(cost) AS s FROM visits WHERE age < 70 "
+        "GROUP BY CUBE (ward, smoker)"
+    ),
+    "rollup of private keys": (
+        "SELECT note, smoker, GROUPING(note, smoker) AS g, COUNT(*) AS n, MEDIAN(age) AS m "
+        "FROM visits GROUP BY ROLLUP (note, smoker)"
+    ),
+    "grouping sets": (
+        "SELECT day, age // 10 AS band, COUNT(DISTINCT patient) AS n, COUNT(DISTINCT ward) AS w "
+        "FROM visits GROUP BY GROUPING SETS ((day), (band), (), (band, day))"
+    ),
+    "union all": (
+        "SELECT 'all' AS w, AVG(cost) AS x FROM visits UNION ALL "
+        "SELECT ward, COUNT(*) FROM visits WHERE smoker GROUP BY ward UNION ALL "
+        "SELECT NULL, SUM(CLAMP(level, 0, 5)) FROM visits JOIN wards ON ward = ward_name"
+    ),
+    "shares": (
+        "SELECT smoker, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS p, "
+        "SUM(cost) / SUM(SUM(cost)) OVER () AS q FROM visits GROUP BY smoker"
+    ),
+}
+"""SQL that asks several questions together, or adds released figures up: each part by itself."""
+
+
+def _together() -> None:
+    for name, text in _TOGETHER.items():
+        question = parse_question(text, CATALOG)
+        parts = question.parts if isinstance(question, Compound) else (question,)
+        for place, query in enumerate(parts, 1):
+            CASES[f"{name}, part {place}"] = (query, measures_of(query).measures)
+
+
 _battery()
+_together()

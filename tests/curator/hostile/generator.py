@@ -60,7 +60,7 @@ def statement(catalog: Catalog, seed: int, number: int) -> Statement:
     """One statement: the same for the same seed and number."""
     draw = random.Random(f"{seed}:{number}")
     world = draw.choice(WORLDS)
-    writer = _Writer(draw, catalog, world)
+    writer = _Writer(draw, catalog, world, random.Random(f"{seed}:{number}:together"))
     return Statement(number=number, sql=writer.question(), world=world, names=tuple(writer.odd))
 
 
@@ -104,6 +104,8 @@ class _Writer:
     draw: random.Random
     catalog: Catalog
     world: str
+    also: random.Random
+    """What decides how several questions are asked together: all else is as it would be alone."""
     odd: list[str] = field(default_factory=list)
     focus: list[str] = field(default_factory=list)
     asides: list[str] = field(default_factory=list)
@@ -531,10 +533,34 @@ class _Writer:
         count = 1 if self.terse else self.draw.choice((1, 1, 1, 2, 3))
         figures = [self._aggregate(rows) for _ in range(count)]
         outputs += [f"{figure} AS f_{place}" for place, figure in enumerate(figures)]
-        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        group, subtotals = self._group(keys)
+        if keys and not subtotals and self.also.random() < 0.06:
+            by = self.also.choice(("", f"PARTITION BY {keys[0]}"))
+            outputs.append(f"{figures[0]} * 100.0 / SUM({figures[0]}) OVER ({by}) AS share")
         where = self._where(rows, 0.35, [*conditions, *asides])
         sql = f"{begin}SELECT {', '.join(outputs)} FROM {rows.sql}{where}{group}"
-        return sql + self._ending(figures, grouped=bool(keys))
+        ending = self._ending(figures, grouped=bool(keys))
+        if begin or self.also.random() > 0.06:
+            return sql + ending
+        again = [f"0 + {figure}" for figure in figures]
+        nulls = ", ".join(["NULL"] * len(keys) + again)
+        rest = self.also.choice((f"SELECT {nulls} FROM {rows.sql}{where}", sql))
+        other = self.also.choice(("", " LIMIT 3", " ORDER BY 1 DESC"))
+        return f"({sql}{ending}) UNION ALL {rest}{other}"
+
+    def _group(self, keys: list[str]) -> tuple[str, bool]:
+        """GROUP BY and, sometimes, several sets of groups: some twice, some of nothing."""
+        listed = ", ".join(keys)
+        if not keys or self.also.random() > 0.15:
+            return (f" GROUP BY {listed}" if keys else ""), False
+        last = keys[-1]
+        ways = (
+            f"ROLLUP ({listed})", f"CUBE ({listed})", f"GROUPING SETS (({listed}), ())",
+            f"GROUPING SETS (({listed}), ({last}), ({last}), ({listed}))",
+            f"ROLLUP ({listed}), ROLLUP ({last})", f"{last}, CUBE ({listed})",
+            f"GROUPING SETS (ROLLUP ({listed}), CUBE ({last}))",
+        )  # fmt: skip
+        return f" GROUP BY {self.also.choice(ways)}", True
 
     def _keys(self, rows: _Rows) -> tuple[list[str], list[str]]:
         """What is grouped by, and conditions that list its values."""

@@ -83,10 +83,10 @@ def violations(with_person: Seen, without: Seen) -> list[Violation]:
     shapes = [[(one.kind, one.bound, one.cells) for one in s.drawn] for s in (with_person, without)]
     if shapes[0] != shapes[1]:
         return [Violation(kind="price", words=f"priced {shapes[0]} and {shapes[1]}")]
-    chosen = any(one.kind == "keys" for one in with_person.drawn)
+    chosen = {one.part for one in with_person.drawn if one.kind == "keys"}
     found = []
     for one, other in zip(with_person.drawn, without.drawn, strict=True):
-        found += _drawn(one, other, chosen=chosen)
+        found += _drawn(one, other, chosen=one.part in chosen)
     return found
 
 

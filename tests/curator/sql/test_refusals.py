@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quaestor.curator.sql import parse
+from quaestor.curator.sql import parse_question as parse
 from quaestor.errors import RefusedQuery
 from tests.curator.sql.hospital import CATALOG
 

@@ -30,6 +30,7 @@ from quaestor.curator.language.expressions import (
     Comparison,
     Constant,
     Expression,
+    GroupTotal,
     IsNull,
     Keyed,
     Like,
@@ -105,6 +106,9 @@ class Analysis:
                 return self.keys[expression.place]
             case Aggregated():
                 return self.aggregates[expression.place]
+            case GroupTotal():
+                expect(expression.operand, inner[0], NUMBERS, "SUM(...) OVER ()")
+                return ValueFacts(kind=inner[0].kind, nullable=True)
             case Arithmetic():
                 return self._arithmetic(expression, inner[0], inner[1])
             case Comparison():

@@ -13,16 +13,25 @@ import numpy as np
 
 from quaestor.curator.aggregates.recipe import Noised, Scatter, approximate_reach
 from quaestor.curator.answers.answer import Answer, AnswerColumn
-from quaestor.curator.answers.released_groups import ReleasedGroups
+from quaestor.curator.answers.released_groups import (
+    GroupTotals,
+    ReleasedGroups,
+    by_row,
+    delta_errors,
+    floats,
+    numbers,
+    values_by_row,
+)
+from quaestor.curator.answers.share_intervals import total_interval
 from quaestor.curator.answers.whole_error_notes import whole_notes
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
-from quaestor.curator.kernel.measures import Chosen, Reach
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import Aggregated, Keyed, nodes
 from quaestor.curator.questions.block_reach import blocks_in_words
+from quaestor.curator.questions.plan import has_totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,14 +45,14 @@ if TYPE_CHECKING:
 
     Group = tuple[Value, ...]
 
-__all__ = ["ReleasedGroups", "answer_of", "columns_of"]
+__all__ = ["ReleasedGroups", "answer_of", "columns_of", "values_of"]
 
 
 def columns_of(query: Query, released: ReleasedGroups) -> tuple[AnswerColumn, ...]:
     """All outputs, of the rows that HAVING keeps, in the order wanted, up to the limit."""
     estimates = released.estimates()
-    figures = _by_row(estimates, len(released.groups))
-    rows = _rows(query, released.groups, figures)
+    totals = GroupTotals.of(query, released.groups, by_row(estimates, len(released.groups)))
+    rows = _rows(query, totals)
     columns = []
     for output in query.outputs:
         if isinstance(output.expression, Aggregated):
@@ -54,34 +63,19 @@ def columns_of(query: Query, released: ReleasedGroups) -> tuple[AnswerColumn, ..
                 ends = map(_tuple, whole)
                 column = replace(column, whole_lower=next(ends), whole_upper=next(ends))
         else:
-            column = _computed(query, output, released, figures)
+            column = _computed(query, output, released, totals)
         columns.append(_taken(column, rows))
     return tuple(columns)
 
 
-def _by_row(estimates: Sequence[Estimates], rows: int) -> list[list[Any]]:
-    if not estimates:
-        return [[] for _ in range(rows)]
-    return list(map(list, zip(*(_numbers(each.values) for each in estimates), strict=True)))
-
-
-def _numbers(values: NDArray[Any]) -> tuple[Any, ...]:
-    """What is not known (NaN) is NULL."""
-    return tuple(None if value != value else value for value in values.tolist())  # noqa: PLR0124
-
-
-def _rows(
-    query: Query, groups: Sequence[tuple[Value, ...]], figures: Sequence[Sequence[Value]]
-) -> list[int]:
+def _rows(query: Query, totals: GroupTotals) -> list[int]:
     """Which rows are in the answer, in order; rows without a value to sort by are last."""
-    rows = list(range(len(groups)))
-    if query.having is not None:
-        having = query.having
-        rows = [row for row in rows if evaluate(having, groups[row], figures[row]) is True]
+    rows, groups, figures = list(totals.kept), totals.groups, totals.figures
     order = query.order
     if query.top is not None and not order:
         order = ((Aggregated(query.top.place), True),)
-    for expression, descending in reversed(order):
+    for by, descending in reversed(order):
+        expression = totals.rewritten(by)
         values = {row: evaluate(expression, groups[row], figures[row]) for row in rows}
         known = sorted(
             (row for row in rows if values[row] is not None),
@@ -101,7 +95,7 @@ def _figure(output: Output, recipe: Recipe, estimates: Estimates) -> AnswerColum
     return AnswerColumn(
         name=output.name,
         kind="integer" if recipe.whole else "real",
-        values=_numbers(estimates.values),
+        values=numbers(estimates.values),
         standard_errors=unknown if estimates.errors is None else _tuple(estimates.errors),
         lower=None if estimates.lower is None else _tuple(estimates.lower),
         upper=None if estimates.upper is None else _tuple(estimates.upper),
@@ -117,10 +111,10 @@ def _tuple(numbers: NDArray[np.float64]) -> tuple[float | None, ...]:
 
 
 def _computed(
-    query: Query, output: Output, released: ReleasedGroups, figures: Sequence[Sequence[Value]]
+    query: Query, output: Output, released: ReleasedGroups, totals: GroupTotals
 ) -> AnswerColumn:
     """An expression of keys and aggregates; without aggregates it is a key itself."""
-    values = _values(output.expression, released.groups, figures)
+    values = values_by_row(totals.rewritten(output.expression), released.groups, totals.figures)
     places = {node.place for node in nodes(output.expression) if isinstance(node, Aggregated)}
     if not places:
         return AnswerColumn(name=output.name, kind=_key_kind(query, output, values), values=values)
@@ -129,14 +123,26 @@ def _computed(
         for measure in released.noised
         if any(measure in released.recipes[place].measures for place in places)
     ]
-    errors = _errors(output.expression, released, used, values)
     scatters = [released.noised[measure].scatter for measure in used]
     times = approximate_reach(scatters, confidence=released.confidence)
+    if has_totals(output.expression):
+        found = total_interval(output.expression, released, used, totals, times)
+        spread, low, high = map(_tuple, found)
+        return AnswerColumn(
+            name=output.name,
+            kind=_kind_of(values),
+            values=values,
+            standard_errors=spread,
+            lower=low,
+            upper=high,
+            approximate=True,
+        )
+    errors = delta_errors(output.expression, released, used, values)
 
     def end(sign: int) -> tuple[float | None, ...]:
         return tuple(
             None if error is None else value + sign * times * error
-            for value, error in zip(_floats(values).tolist(), errors, strict=True)
+            for value, error in zip(floats(values).tolist(), errors, strict=True)
         )
 
     return AnswerColumn(
@@ -147,74 +153,6 @@ def _computed(
         lower=end(-1),
         upper=end(1),
         approximate=True,
-    )
-
-
-def _values(
-    expression: Expression,
-    groups: Sequence[tuple[Value, ...]],
-    figures: Iterable[Sequence[Value]],
-) -> tuple[Value, ...]:
-    return tuple(
-        evaluate(expression, group, row) for group, row in zip(groups, figures, strict=True)
-    )
-
-
-def _errors(
-    expression: Expression,
-    released: ReleasedGroups,
-    used: Sequence[Measure],
-    values: tuple[Value, ...],
-) -> tuple[float | None, ...]:
-    """The delta method: each measure is moved up and down by its standard error.
-
-    Aggregates that share a measure move together, so that what they have in common cancels or
-    adds up as it should. None where the value is no number, or has none nearby.
-    """
-    squares = np.zeros(len(values))
-    for measure in used:
-        noised = released.noised[measure]
-        error, step = _moved(measure, released)
-        ends = []
-        for sign in (1, -1):
-            moved = replace(noised, values=noised.values + sign * step)
-            there = replace(released, noised={**released.noised, measure: moved})
-            rows = _by_row(there.estimates(), len(values))
-            ends.append(_floats(_values(expression, released.groups, rows)))
-        squares += ((ends[0] - ends[1]) / 2 * (error / step)) ** 2
-    numbers = np.isfinite(_floats(values))
-    return tuple(
-        error if known else None
-        for error, known in zip(
-            np.sqrt(squares).tolist(), (numbers & np.isfinite(squares)).tolist(), strict=True
-        )
-    )
-
-
-def _moved(measure: Measure, released: ReleasedGroups) -> tuple[Any, Any]:
-    """The standard error of a measure, and by how much it is moved to see what that does.
-
-    A quantile is off by ranks: what is known of its value is its interval, if it has one.
-    """
-    scatter = released.noised[measure].scatter
-    if not isinstance(measure, Chosen):
-        return scatter.standard_error, max(round(scatter.standard_error), 1)
-    about = released.noised.get(Reach(chosen=measure))
-    if about is None:
-        return np.nan, 1
-    times = approximate_reach([scatter], confidence=released.confidence)
-    step = np.maximum(about.values, 1)
-    return step / times, step
-
-
-def _floats(values: tuple[Value, ...]) -> NDArray[np.float64]:
-    return np.array(
-        [
-            float(value)
-            if isinstance(value, int | float) and not isinstance(value, bool)
-            else np.nan
-            for value in values
-        ]
     )
 
 
@@ -250,20 +188,7 @@ def _taken(column: AnswerColumn, rows: Sequence[int]) -> AnswerColumn:
 
 def answer_of(query: Query, offer: Offer, released: Released, *, sql: str | None = None) -> Answer:
     """The answer that released figures make."""
-    groups, order = _groups(query, released)
-    noised = {
-        draw.measure: Noised(
-            values=figures[order] if draw.measure.by_cell else figures, scatter=Scatter(draw)
-        )
-        for draw, figures in released.figures.items()
-    }
-    shown = ReleasedGroups(
-        groups=groups,
-        noised=noised,
-        recipes=offer.measuring.recipes,
-        confidence=offer.confidence,
-        missing=_missing(offer, noised, len(groups)),
-    )
+    shown = _shown(query, offer, released)
     return Answer(
         dataset=query.dataset,
         columns=columns_of(query, shown),
@@ -271,10 +196,39 @@ def answer_of(query: Query, offer: Offer, released: Released, *, sql: str | None
         releases=offer.releases,
         notes=(
             *_notes(offer),
+            *_notes_on_totals(query, offer),
             *whole_notes(query, offer, shown),
             *(key.note for key in query.keys if key.note),
         ),
         sql=sql,
+    )
+
+
+def values_of(
+    expression: Expression, query: Query, offer: Offer, released: Released
+) -> list[Value]:
+    """An expression of released figures, in the rows of the answer."""
+    shown = _shown(query, offer, released)
+    figures = by_row(shown.estimates(), len(shown.groups))
+    totals = GroupTotals.of(query, shown.groups, figures, extra=(expression,))
+    values = values_by_row(totals.rewritten(expression), shown.groups, totals.figures)
+    return [values[row] for row in _rows(query, totals)]
+
+
+def _shown(query: Query, offer: Offer, released: Released) -> ReleasedGroups:
+    groups, order = _groups(query, released)
+    noised = {
+        draw.measure: Noised(
+            values=figures[order] if draw.measure.by_cell else figures, scatter=Scatter(draw)
+        )
+        for draw, figures in released.figures.items()
+    }
+    return ReleasedGroups(
+        groups=groups,
+        noised=noised,
+        recipes=offer.measuring.recipes,
+        confidence=offer.confidence,
+        missing=_missing(offer, noised, len(groups)),
     )
 
 
@@ -313,6 +267,18 @@ def _sortable(value: Value) -> tuple[bool, bool, Any]:
     if value is None:
         return (True, False, 0)
     return (False, isinstance(value, str), value)
+
+
+def _notes_on_totals(query: Query, offer: Offer) -> Iterator[str]:
+    """What the totals of an answer are of, and what their intervals leave out."""
+    names = [each.name for each in query.outputs if has_totals(each.expression)]
+    if not names:
+        return
+    shown = ", ".join(names)
+    private = isinstance(offer.choice, NoisyUnits)
+    yield f"{shown}: totals are of the groups that {'are shown' if private else 'HAVING keeps'}"
+    if offer.whole is not None:
+        yield f"what caps and bounds cut of {shown} is in no interval"
 
 
 def _notes(offer: Offer) -> tuple[str, ...]:

@@ -1,19 +1,47 @@
-"""The groups that an answer shows, with what was released of each."""
+"""The groups that an answer shows: what was released of each, and expressions of that."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from quaestor.curator.aggregates.recipe import approximate_reach
+from quaestor.curator.kernel.measures import Chosen, Reach
+from quaestor.curator.language.evaluation import evaluate
+from quaestor.curator.language.expressions import (
+    Aggregated,
+    GroupTotal,
+    children,
+    nodes,
+    with_children,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from quaestor.curator.aggregates.recipe import Estimates, Noised, Recipe
     from quaestor.curator.aggregates.whole_error import Ends, Missing
     from quaestor.curator.kernel.measures import Measure
-    from quaestor.curator.language.expressions import Value
+    from quaestor.curator.language.expressions import Expression, Value
+    from quaestor.curator.language.query import Query
 
-__all__ = ["ReleasedGroups"]
+    Figures = list[list[Any]]
+
+__all__ = [
+    "GroupTotals",
+    "ReleasedGroups",
+    "by_row",
+    "delta_errors",
+    "floats",
+    "moved_by",
+    "numbers",
+    "values_by_row",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +66,151 @@ class ReleasedGroups:
     def estimates(self) -> list[Estimates]:
         """Every aggregate of every group."""
         return [r.estimates(self.noised, confidence=self.confidence) for r in self.recipes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTotals:
+    """The totals that outputs take, as further figures of every row, after the aggregates."""
+
+    totals: tuple[GroupTotal, ...]
+    first: int
+    kept: tuple[int, ...]
+    """The rows that HAVING keeps: no others are added up."""
+    groups: Sequence[tuple[Value, ...]]
+    figures: Figures
+    """The aggregates of every row, and then the totals."""
+
+    @classmethod
+    def of(
+        cls,
+        query: Query,
+        groups: Sequence[tuple[Value, ...]],
+        figures: Figures,
+        *,
+        extra: Sequence[Expression] = (),
+    ) -> Self:
+        """The totals of a question's outputs and order, in the rows that HAVING keeps."""
+        shown = [*(output.expression for output in query.outputs), *(by for by, _ in query.order)]
+        found = (node for each in (*shown, *extra) for node in nodes(each))
+        totals = tuple(dict.fromkeys(node for node in found if isinstance(node, GroupTotal)))
+        having = query.having
+        kept = tuple(
+            row
+            for row in range(len(groups))
+            if having is None or evaluate(having, groups[row], figures[row]) is True
+        )
+        bare = cls(
+            totals=totals,
+            first=len(query.aggregates),
+            kept=kept,
+            groups=groups,
+            figures=figures,
+        )
+        return bare if not totals else replace(bare, figures=bare.added(figures))
+
+    def added(self, figures: Figures) -> Figures:
+        """Figures of every row with the totals of these."""
+        columns = [
+            self.summed(total, values_by_row(total.operand, self.groups, figures))
+            for total in self.totals
+        ]
+        return [[*row, *more] for row, *more in zip(figures, *columns, strict=True)]
+
+    def summed(self, total: GroupTotal, values: Sequence[Any]) -> list[Any]:
+        """What is added up over the groups that each row is added up with."""
+        sums: dict[tuple[Value, ...], Any] = defaultdict(lambda: None)
+        for row in self.kept:
+            if values[row] is not None:
+                sums[self._label(total, row)] = (sums[self._label(total, row)] or 0) + values[row]
+        return [sums[self._label(total, row)] for row in range(len(self.groups))]
+
+    def _label(self, total: GroupTotal, row: int) -> tuple[Value, ...]:
+        return tuple(self.groups[row][place] for place in total.by)
+
+    def rewritten(self, expression: Expression) -> Expression:
+        """The expression with totals as the figures that they are in every row."""
+        if isinstance(expression, GroupTotal):
+            return Aggregated(self.first + self.totals.index(expression))
+        return with_children(expression, [self.rewritten(each) for each in children(expression)])
+
+
+def by_row(estimates: Sequence[Estimates], rows: int) -> list[list[Any]]:
+    """The figures of every group; what is not known is None."""
+    if not estimates:
+        return [[] for _ in range(rows)]
+    return list(map(list, zip(*(numbers(each.values) for each in estimates), strict=True)))
+
+
+def numbers(values: NDArray[Any]) -> tuple[Any, ...]:
+    """What is not known (NaN) is NULL."""
+    return tuple(None if value != value else value for value in values.tolist())  # noqa: PLR0124
+
+
+def values_by_row(
+    expression: Expression,
+    groups: Sequence[tuple[Value, ...]],
+    figures: Iterable[Sequence[Value]],
+) -> tuple[Value, ...]:
+    """An expression in every group."""
+    return tuple(
+        evaluate(expression, group, row) for group, row in zip(groups, figures, strict=True)
+    )
+
+
+def delta_errors(
+    expression: Expression,
+    released: ReleasedGroups,
+    used: Sequence[Measure],
+    values: tuple[Value, ...],
+) -> tuple[float | None, ...]:
+    """The delta method: each measure is moved up and down by its standard error.
+
+    Aggregates that share a measure move together, so that what they have in common cancels or
+    adds up as it should. None where the value is no number, or has none nearby.
+    """
+    squares = np.zeros(len(values))
+    for measure in used:
+        noised = released.noised[measure]
+        error, step = moved_by(measure, released)
+        ends = []
+        for sign in (1, -1):
+            moved = replace(noised, values=noised.values + sign * step)
+            there = replace(released, noised={**released.noised, measure: moved})
+            rows = by_row(there.estimates(), len(values))
+            ends.append(floats(values_by_row(expression, released.groups, rows)))
+        squares += ((ends[0] - ends[1]) / 2 * (error / step)) ** 2
+    there_is = np.isfinite(floats(values))
+    return tuple(
+        error if known else None
+        for error, known in zip(
+            np.sqrt(squares).tolist(), (there_is & np.isfinite(squares)).tolist(), strict=True
+        )
+    )
+
+
+def moved_by(measure: Measure, released: ReleasedGroups) -> tuple[Any, Any]:
+    """The standard error of a measure, and by how much it is moved to see what that does.
+
+    A quantile is off by ranks: what is known of its value is its interval, if it has one.
+    """
+    scatter = released.noised[measure].scatter
+    if not isinstance(measure, Chosen):
+        return scatter.standard_error, max(round(scatter.standard_error), 1)
+    about = released.noised.get(Reach(chosen=measure))
+    if about is None:
+        return np.nan, 1
+    times = approximate_reach([scatter], confidence=released.confidence)
+    step = np.maximum(about.values, 1)
+    return step / times, step
+
+
+def floats(values: Iterable[Value]) -> NDArray[np.float64]:
+    """Numbers; NaN for what is none."""
+    return np.array(
+        [
+            float(value)
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            else np.nan
+            for value in values
+        ]
+    )

@@ -24,6 +24,7 @@ __all__ = [
     "Comparison",
     "Constant",
     "Expression",
+    "GroupTotal",
     "IsNull",
     "Keyed",
     "Kind",
@@ -164,6 +165,17 @@ class Aggregated(Expression):
     place: int
 
 
+@dataclass(frozen=True, slots=True)
+class GroupTotal(Expression):
+    """In outputs: a released number added up over the groups of the answer.
+
+    Over all groups that HAVING keeps or, with ``by``, over those that agree on these keys.
+    """
+
+    operand: Expression
+    by: tuple[int, ...] = ()
+
+
 def children(expression: Expression) -> tuple[Expression, ...]:
     """The expressions directly inside; none in columns, constants and released values."""
     match expression:
@@ -171,7 +183,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return (expression.left, expression.right)
         case Logic():
             return expression.operands
-        case Not() | IsNull() | Like() | Cast() | Member():
+        case Not() | IsNull() | Like() | Cast() | Member() | GroupTotal():
             return (expression.operand,)
         case Case():
             branches = tuple(part for branch in expression.branches for part in branch)
@@ -189,7 +201,7 @@ def with_children(expression: Expression, inside: Sequence[Expression]) -> Expre
             return replace(expression, left=inside[0], right=inside[1])
         case Logic():
             return replace(expression, operands=tuple(inside))
-        case Not() | IsNull() | Like() | Cast() | Member():
+        case Not() | IsNull() | Like() | Cast() | Member() | GroupTotal():
             return replace(expression, operand=inside[0])
         case Case():
             pairs = zip(inside[:-1:2], inside[1:-1:2], strict=True)
@@ -262,6 +274,10 @@ def spell(  # noqa: C901  # see below
             case Aggregated():
                 known = node.place < len(aggregates)
                 return aggregates[node.place] if known else f"aggregate {node.place + 1}"
+            case GroupTotal():
+                by = ", ".join(words(Keyed(place)) for place in node.by)
+                within = f"PARTITION BY {by}" if node.by else ""
+                return f"SUM({words(node.operand)}) OVER ({within})"
             case Arithmetic() | Comparison():
                 return f"{inside(node.left)} {node.operator} {inside(node.right)}"
             case Logic():

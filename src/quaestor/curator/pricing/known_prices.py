@@ -11,13 +11,14 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from quaestor.curator.pricing.priced_question import plan, price
+from quaestor.curator.pricing.priced_question import plan_question, price
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from quaestor.curator.builder.tables import Question
     from quaestor.curator.catalog.model import Catalog
+    from quaestor.curator.language.compound import Compound
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.priced_question import Budget, Priced
 
@@ -60,11 +61,11 @@ def known_plan(
     analyst: str,
     rows: int | None,
     groups: int | None,
-) -> Query:
-    """As :func:`plan`; the same SQL of an analyst is planned once."""
+) -> Query | Compound:
+    """As :func:`plan_question`; the same SQL of an analyst is planned once."""
 
-    def make() -> Query:
-        return plan(question, catalog, rows=rows, groups=groups)
+    def make() -> Query | Compound:
+        return plan_question(question, catalog, rows=rows, groups=groups)
 
     if not isinstance(question, str):
         return make()

@@ -16,7 +16,7 @@ from quaestor.curator.kernel.cut_measures import CUT
 from quaestor.curator.kernel.draws import NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement, code_of
 from quaestor.curator.kernel.measures import Chosen, Reach, Units
-from quaestor.curator.language.expressions import Aggregated, Keyed
+from quaestor.curator.language.expressions import Aggregated, nodes
 from quaestor.curator.language.query import Aggregate
 from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
 from quaestor.curator.pricing.budget_shares import shares
@@ -211,7 +211,7 @@ def _divided(parts: Sequence[Part], budget: Fraction, noise: Noise) -> list[Frac
 def _expected(query: Query, bare: Offer) -> tuple[Expected, ...]:
     foretold = []
     for output in query.outputs:
-        if isinstance(output.expression, Keyed):
+        if not any(isinstance(node, Aggregated) for node in nodes(output.expression)):
             continue
         if not isinstance(output.expression, Aggregated):
             words = "follows from the released figures; its error is estimated with the answer"

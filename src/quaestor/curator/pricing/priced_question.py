@@ -14,21 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
 from quaestor.curator.pricing.editions import LATEST
-from quaestor.curator.pricing.offers import Accuracy, offer
+from quaestor.curator.pricing.offers import Accuracy, offer, other_editions
 from quaestor.curator.questions.outer_plan import outer_plan
+from quaestor.curator.questions.plan import describe
 from quaestor.curator.questions.stored_form import canonical_json, to_wire
-from quaestor.curator.sql import parse
+from quaestor.curator.sql import parse, parse_question
 from quaestor.errors import InvalidParameter, RefusedQuery
 from quaestor.ledger import query_digest
 from quaestor.ledger.amounts import above
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from quaestor.accounting.releases import Release
     from quaestor.curator.builder.tables import Question
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
+    from quaestor.curator.kernel.measurement import Measurement
+    from quaestor.curator.language.compound import Compound
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.offers import Offer
     from quaestor.curator.questions.outer_plan import OuterPlan
@@ -41,7 +44,9 @@ __all__ = [
     "declared_facts_of",
     "identity_of",
     "plan",
+    "plan_question",
     "price",
+    "private_delta",
 ]
 
 DELTA_SHARE = 100
@@ -137,6 +142,38 @@ class Priced:
         return self.offer.releases
 
     @property
+    def parts(self) -> tuple[Priced, ...]:
+        """The questions that are charged at once: this one."""
+        return (self,)
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """What is measured and drawn."""
+        return (self.offer.measurement,)
+
+    @property
+    def dataset(self) -> str:
+        """The dataset that pays."""
+        return self.query.dataset
+
+    @property
+    def words(self) -> str:
+        """What is asked."""
+        return describe(self.query)
+
+    @property
+    def earlier_editions(self) -> tuple[int, ...]:
+        """The earlier editions of pricing by which an account may know it."""
+        return other_editions(self.query, self.offer.measuring)
+
+    def releases_for(self, budget: Budget) -> tuple[Release, ...]:
+        """What the same would be charged with another budget."""
+        made = budget.offer(
+            self.query, delta=self.delta, edition=self.edition, outer=self.offer.whole
+        )
+        return made.releases
+
+    @property
     def blocks(self) -> tuple[str, ...]:
         """The blocks of time that are charged, where each has a budget of its own."""
         blocks = self.offer.measurement.blocks
@@ -162,6 +199,23 @@ def plan(
     return question.query(catalog, rows=rows, groups=groups)
 
 
+def plan_question(
+    question: str | Question,
+    catalog: Catalog,
+    *,
+    rows: int | None = None,
+    groups: int | None = None,
+) -> Query | Compound:
+    """The query that SQL, or a question of the builder, means; or several that SQL means.
+
+    Raises:
+        RefusedQuery: it is not allowed; the error says why, and what to ask instead.
+    """
+    if isinstance(question, str):
+        return parse_question(question, catalog, rows=rows, groups=groups)
+    return plan(question, catalog, rows=rows, groups=groups)
+
+
 def price(  # noqa: PLR0913  # what is asked, and of whom
     query: Query,
     budget: Budget,
@@ -177,14 +231,7 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
     ``blocks`` are the blocks of time that pay, where each has a budget of its own. ``edition`` is
     one of :mod:`quaestor.curator.pricing.editions`.
     """
-    own = budget.delta
-    if own is None and any(key.values is None for key in query.keys):
-        if delta == 0.0:
-            raise RefusedQuery(
-                "the account has no delta, and without one no names of groups can be shown",
-                remedy="declare the keys in the catalog, or keep some with WHERE key IN (...)",
-            )
-        own = delta / DELTA_SHARE
+    own = private_delta((query,), budget, delta=delta)
     outer = outer_plan(query, catalog) if budget.whole_error else None
     made = budget.offer(query, delta=own, edition=edition, outer=outer)
     if blocks is not None:
@@ -199,6 +246,19 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
         sql=sql,
         edition=edition,
     )
+
+
+def private_delta(parts: Sequence[Query], budget: Budget, *, delta: float) -> float | None:
+    """What a choice of private groups may take of an account's delta; None if there is none."""
+    own = budget.delta
+    if own is None and any(key.values is None for query in parts for key in query.keys):
+        if delta == 0.0:
+            raise RefusedQuery(
+                "the account has no delta, and without one no names of groups can be shown",
+                remedy="declare the keys in the catalog, or keep some with WHERE key IN (...)",
+            )
+        own = delta / DELTA_SHARE
+    return own
 
 
 def _cost(made: Offer, *, delta: float) -> Cost:

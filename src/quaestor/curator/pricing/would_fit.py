@@ -10,7 +10,8 @@ from quaestor.errors import BudgetExceeded, QuaestorError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from quaestor.curator.pricing.priced_question import Budget, Priced
+    from quaestor.curator.pricing.priced_compound import AnyPriced
+    from quaestor.curator.pricing.priced_question import Budget
     from quaestor.ledger import Account
     from quaestor.ledger.price import Price
 
@@ -25,14 +26,14 @@ _NO_RESERVE = (
 )
 
 
-def refusal(account: Account, asked: Priced, *, analyst: str) -> BudgetExceeded | None:
+def refusal(account: Account, asked: AnyPriced, *, analyst: str) -> BudgetExceeded | None:
     """The error that says why an account cannot pay, and what would fit; None if it can.
 
     For an analyst who has a quota it is about that alone: None if the quota suffices.
     """
     price = account.price(
         asked.releases,
-        dataset=asked.query.dataset,
+        dataset=asked.dataset,
         analyst=analyst,
         query=asked.fingerprint,
         blocks=asked.blocks,
@@ -55,7 +56,7 @@ def refusal(account: Account, asked: Priced, *, analyst: str) -> BudgetExceeded 
     return refused.advise(price.of_blocks()) if price.full else refused
 
 
-def would_fit(account: Account, asked: Priced, price: Price, *, analyst: str) -> str | None:
+def would_fit(account: Account, asked: AnyPriced, price: Price, *, analyst: str) -> str | None:
     """The same question with the largest budget that fits, in words.
 
     Plans and dashboards take what they declare, and deltas do not shrink with a budget: there
@@ -68,11 +69,8 @@ def would_fit(account: Account, asked: Priced, price: Price, *, analyst: str) ->
 
     def fits(budget: Budget) -> bool:
         try:
-            made = budget.offer(
-                asked.query, delta=asked.delta, edition=asked.edition, outer=asked.offer.whole
-            )
-            releases = made.releases
-            dataset, blocks = asked.query.dataset, asked.blocks
+            releases = asked.releases_for(budget)
+            dataset, blocks = asked.dataset, asked.blocks
             return account.price(releases, dataset=dataset, analyst=analyst, blocks=blocks).fits
         except QuaestorError:  # so little that no mechanism draws such noise
             return False

@@ -18,6 +18,7 @@ from quaestor.curator.language.expressions import (
     Column,
     Constant,
     Expression,
+    GroupTotal,
     children,
     nodes,
     spell,
@@ -53,6 +54,7 @@ __all__ = [
     "Parts",
     "describe",
     "finish",
+    "has_totals",
     "key_facts",
     "plan_contribution",
     "plan_key",
@@ -219,6 +221,11 @@ def _needed(parts: Parts) -> Parts:
     )
 
 
+def has_totals(expression: Expression) -> bool:
+    """Whether it adds released values up over groups."""
+    return any(isinstance(node, GroupTotal) for node in nodes(expression))
+
+
 def _moved(expression: Expression, places: dict[int, int]) -> Expression:
     if isinstance(expression, Aggregated):
         return Aggregated(places[expression.place])
@@ -229,6 +236,8 @@ def _top(parts: Parts) -> TopGroups | None:
     """``ORDER BY COUNT(*) DESC LIMIT k`` over declared keys, where k leaves some out."""
     if parts.limit is None or parts.having is not None or len(parts.order) != 1:
         return None
+    if any(has_totals(output.expression) for output in parts.outputs):
+        return None  # a share of all groups needs all of them
     ((expression, descending),) = parts.order
     groups = math.prod(len(key.values or ()) for key in parts.keys)
     if not descending or not isinstance(expression, Aggregated) or parts.limit >= groups:

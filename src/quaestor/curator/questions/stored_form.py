@@ -164,6 +164,7 @@ QUESTIONS: dict[str, Wire] = {
     "Constant": Wire(expressions.Constant, ("value", "kind")),
     "Contribution": Wire(query.Contribution, ("rows", "groups")),
     "Filtered": Wire(query.Filtered, ("rows", "condition")),
+    "GroupTotal": Wire(expressions.GroupTotal, ("operand", "by")),
     "IsNull": Wire(expressions.IsNull, ("operand",)),
     "Join": Wire(query.Join, ("left", "right", "on", "how", "unique")),
     "Key": Wire(query.Key, ("name", "expression", "kind", "values"), later={"note": ""}),

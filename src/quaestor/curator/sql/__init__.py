@@ -6,6 +6,6 @@ where there is one, the allowed way to write it. No data are touched.
 
 from __future__ import annotations
 
-from quaestor.curator.sql.select_statement import parse
+from quaestor.curator.sql.select_statement import parse, parse_question
 
-__all__ = ["parse"]
+__all__ = ["parse", "parse_question"]

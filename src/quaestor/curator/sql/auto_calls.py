@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.aggregates import spelling_of
-from quaestor.curator.sql.text import read, tokens_of
+from quaestor.curator.sql.text import read_question, tokens_of
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def read_auto(text: str) -> AutoText | None:
     Raises:
         RefusedQuery: one of them is not the whole of a sum, a mean or a variance of a column.
     """
-    tree = read(text)
+    tree = read_question(text)
     found = [node for node in tree.walk() if _is_auto(node)]
     if not found:
         return None

@@ -17,13 +17,15 @@ from quaestor.curator.language.expressions import (
     Constant,
     Expression,
     Keyed,
+    spell,
 )
 from quaestor.curator.language.query import Output
-from quaestor.curator.questions.plan import key_facts
+from quaestor.curator.questions.plan import has_totals, key_facts
 from quaestor.curator.sql.from_clause import RowTranslator
 from quaestor.curator.sql.quantile_list import one_by_one
 from quaestor.curator.sql.row_functions import CALLS
 from quaestor.curator.sql.row_values import SCALARS
+from quaestor.curator.sql.shares import over_groups
 from quaestor.curator.sql.translator import Translator, aggregates_in, only, placed, refused
 from quaestor.errors import RefusedQuery
 
@@ -53,12 +55,17 @@ _MOST_OUTPUTS = 200
 class OutputTranslator(Translator):
     """Expressions over keys and aggregates; collects the aggregates as it meets them.
 
-    ``aliases`` are outputs by name, which HAVING and ORDER BY may use.
+    ``aliases`` are outputs by name, which HAVING and ORDER BY may use. With several grouping
+    ``sets`` the keys that are not ``present`` in this one are NULL.
     """
 
-    def __init__(self, text: str, frame: Frame, keys: Sequence[Key]) -> None:
+    def __init__(
+        self, text: str, frame: Frame, keys: Sequence[Key], *, present: Sequence[int], sets: bool
+    ) -> None:
         self.row = RowTranslator(text, frame, Analysis(frame.schema))
-        self.keys = keys
+        self.keys = tuple(keys[place] for place in present)
+        self.absent = tuple(key for place, key in enumerate(keys) if place not in present)
+        self.sets = sets
         self.aggregates: list[Aggregate] = []
         self.aliases: dict[str, Expression] = {}
         self._facts: list[ValueFacts] = []
@@ -67,7 +74,7 @@ class OutputTranslator(Translator):
             frame,
             Analysis(
                 {},
-                keys=[key_facts(key) for key in keys],
+                keys=[key_facts(key) for key in self.keys],
                 aggregates=self._facts,
                 released=True,
             ),
@@ -78,7 +85,7 @@ class OutputTranslator(Translator):
         alias = self._alias(node)
         if alias is not None:
             return alias
-        if self.keys and not aggregates_in(node):
+        if (self.keys or self.absent) and not aggregates_in(node):
             key = self._key(node)
             if key is not None:
                 return key
@@ -112,7 +119,11 @@ class OutputTranslator(Translator):
             return None  # what it is, the rules for outputs will say
         places = (place for place, key in enumerate(self.keys) if key.expression == made)
         place = next(places, None)
-        return None if place is None else Keyed(place)
+        if place is not None:
+            return Keyed(place)
+        kinds = (key.kind for key in self.absent if key.expression == made)
+        kind = next(kinds, None)
+        return None if kind is None else Constant(None, kind)
 
     def column(self, node: exp.Column) -> Expression:
         """A column that is neither grouped by nor aggregated belongs to single rows."""
@@ -202,7 +213,55 @@ def _star(_: OutputTranslator, node: exp.Star) -> Expression:
     raise refused(node)
 
 
-OutputTranslator.rules = {**SCALARS, **CALLS, "Filter": _aggregate, "Star": _star}
+def _window(t: OutputTranslator, node: Any) -> Expression:
+    """A total over groups; of rows there is none."""
+    if type(node.this).__name__ == "Sum" and not aggregates_in(node.this.this):
+        raise refused(node)
+    return over_groups(t, node)
+
+
+def _grouping(t: OutputTranslator, node: Any) -> Expression:
+    """``GROUPING(a, b)``: one bit a key, 1 where the row is of all of its values."""
+    only(node, "expressions")
+    if not t.sets:
+        raise RefusedQuery(
+            "GROUPING(x) says whether a row is a subtotal, and there are none here",
+            remedy="leave it out, or write GROUP BY ROLLUP (x)",
+        )
+    bits = 0
+    for part in node.expressions:
+        bits = 2 * bits + _is_absent(t, part)
+    return Constant(bits, "integer")
+
+
+def _is_absent(t: OutputTranslator, node: Any) -> bool:
+    """Whether a key, by its expression or the name that it has, is not in this set."""
+    named = [key for key in (*t.absent, *t.keys) if key.name.lower() == node.name.lower()]
+    try:
+        made = t.row.convert(node)
+    except RefusedQuery:
+        if type(node).__name__ != "Column" or node.table or not named:
+            raise
+        made = named[0].expression
+    if any(key.expression == made for key in t.absent):
+        return True
+    if not any(key.expression == made for key in t.keys):
+        raise RefusedQuery(
+            f"GROUPING takes keys, and {spell(made)} is none of GROUP BY",
+            remedy="write GROUPING(x) with a key of GROUP BY",
+        )
+    return False
+
+
+OutputTranslator.rules = {
+    "Grouping": _grouping,
+    "GroupingId": _grouping,
+    **SCALARS,
+    **CALLS,
+    "Filter": _aggregate,
+    "Star": _star,
+    "Window": _window,
+}
 
 
 def read_outputs(t: Translator, nodes: Sequence[Any], keys: Sequence[Key]) -> tuple[Output, ...]:
@@ -241,6 +300,11 @@ def read_condition(t: Translator, clause: Any) -> Expression | None:
         made = t.convert(clause.this)
         if t.analysis.kind(made) != "boolean":
             raise RefusedQuery("HAVING needs a condition", remedy="write HAVING COUNT(*) > 100")
+        if has_totals(made):
+            raise RefusedQuery(
+                "HAVING decides which groups SUM(...) OVER adds up, and cannot depend on it",
+                remedy="show the share, and leave rows out when you read the answer",
+            )
     return made
 
 
@@ -265,18 +329,18 @@ def read_order(
     return tuple(found)
 
 
-def read_limit(t: Translator, select: exp.Select) -> int | None:
+def read_limit(text: str, select: Any) -> int | None:
     """How many rows of the answer are shown at most."""
     limit = select.args.get("limit")
     if limit is None:
         return None
-    with placed(t.text, limit):
+    with placed(text, limit):
         node = limit.args.get("expression")
         if type(limit).__name__ == "Limit":
             only(limit, "expression")
-            text = str(node.this) if type(node).__name__ == "Literal" else ""
-            if text.isascii() and text.isdigit() and 1 <= int(text[:30]) <= 10**9:
-                return int(text)
+            count = str(node.this) if type(node).__name__ == "Literal" else ""
+            if count.isascii() and count.isdigit() and 1 <= int(count[:30]) <= 10**9:
+                return int(count)
         raise RefusedQuery("LIMIT takes a whole number from 1 on", remedy="write LIMIT 10")
 
 
@@ -296,6 +360,8 @@ def _name(node: Any, made: Expression, keys: Sequence[Key]) -> str:
         return str(node.name) if not isinstance(made, Keyed) else keys[made.place].name
     if isinstance(made, Keyed):
         return keys[made.place].name
+    if type(node).__name__ in {"Grouping", "GroupingId"}:
+        return "grouping"
     if isinstance(made, Constant):
         return "constant"
     if not isinstance(made, Aggregated):

@@ -6,14 +6,24 @@ COUNT(*) AS n FROM visits) AS t WHERE n > 10`` looks at no row of anybody. Its W
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from quaestor.curator.analysis.static_analysis import Analysis
-from quaestor.curator.language.expressions import Expression, Logic
-from quaestor.curator.questions.plan import Parts, finish, plan_contribution, plan_key
+from quaestor.curator.language.compound import Compound
+from quaestor.curator.language.expressions import Constant, Expression, Logic
+from quaestor.curator.questions.compound_plan import together
+from quaestor.curator.questions.plan import (
+    Parts,
+    finish,
+    has_totals,
+    plan_contribution,
+    plan_key,
+)
 from quaestor.curator.questions.scope import nearest
 from quaestor.curator.sql.from_clause import FromClause, RowTranslator
+from quaestor.curator.sql.grouping_sets import members_of, sets_of
 from quaestor.curator.sql.released_values import (
     OutputTranslator,
     by_place,
@@ -24,20 +34,22 @@ from quaestor.curator.sql.released_values import (
 )
 from quaestor.curator.sql.row_functions import CALLS
 from quaestor.curator.sql.row_values import SCALARS
-from quaestor.curator.sql.text import read
-from quaestor.curator.sql.translator import Translator, aggregates_in, only, placed
+from quaestor.curator.sql.shares import over_groups
+from quaestor.curator.sql.text import read_question
+from quaestor.curator.sql.translator import Translator, aggregates_in, is_aggregate, only, placed
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from sqlglot import exp
 
     from quaestor.curator.catalog.model import Catalog
+    from quaestor.curator.language.expressions import Kind
     from quaestor.curator.language.query import Key, Query
     from quaestor.curator.questions.scope import Frame
 
-__all__ = ["SelectStatement", "parse"]
+__all__ = ["Questioned", "SelectStatement", "parse", "parse_question"]
 
 _MOST_KEYS = 10
 
@@ -53,14 +65,47 @@ def parse(
     Raises:
         RefusedQuery: it is not allowed; the error says where, why, and what to write instead.
     """
-    tree = read(text)
+    asked = parse_question(text, catalog, rows=rows, groups=groups)
+    if isinstance(asked, Compound):
+        raise RefusedQuery(
+            "UNION ALL, ROLLUP, CUBE and GROUPING SETS ask several questions together, here "
+            f"{len(asked.parts)}, and one is expected",
+            remedy="write one SELECT with a plain GROUP BY",
+        )
+    return asked
+
+
+def parse_question(
+    text: str, catalog: Catalog, *, rows: int | None = None, groups: int | None = None
+) -> Query | Compound:
+    """What a text asks: the query of :func:`parse`, or several that are asked together.
+
+    Several are the parts of a UNION ALL, and the grouping sets of ROLLUP, CUBE and GROUPING SETS.
+    """
+    tree = read_question(text)
     try:
-        return SelectStatement(text, catalog).query(tree, rows=rows, groups=groups)
+        if type(tree).__name__ == "Select":
+            statement = SelectStatement(text, catalog)
+            return statement.question(tree, rows=rows, groups=groups).asked  # type: ignore[arg-type]
+        from quaestor.curator.sql.union_all import united
+
+        return united(text, tree, catalog, rows=rows, groups=groups)
     except RecursionError:
         raise RefusedQuery(
             "the question is nested too deeply",
             remedy="name parts of it: WITH part AS (SELECT ...) SELECT ... FROM part",
         ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questioned:
+    """What one SELECT asks: a query or, with several grouping sets, several of them.
+
+    ``kinds`` are those of its outputs; None where all that is known of one is that it is NULL.
+    """
+
+    asked: Query | Compound
+    kinds: tuple[Kind | None, ...]
 
 
 class SelectStatement:
@@ -69,67 +114,82 @@ class SelectStatement:
     def __init__(self, text: str, catalog: Catalog) -> None:
         self.text, self.rows = text, FromClause(text, catalog)
 
-    def query(self, select: exp.Select, *, rows: int | None, groups: int | None) -> Query:
-        """The query, with contributions as declared or less."""
+    def question(self, select: exp.Select, *, rows: int | None, groups: int | None) -> Questioned:
+        """What is asked, with contributions as declared or less."""
         inside = _inner_select(select)
         if inside is not None and self._of_units(select, inside[0]):
             inside = None
-        if inside is None:
-            frame, translator, parts = self._aggregated(select, {})
-        else:
-            inner, name = inside
-            known = self.rows.named(select, {}, without=inner)
-            frame, translator, parts = self._aggregated(inner, known)
-            parts = _wrapped(translator, parts, select, name)
-        contribution = plan_contribution(frame, parts.keys, rows=rows, groups=groups)
-        return finish(frame, parts, contribution)
+        inner, name = (select, "") if inside is None else inside
+        known = {} if inside is None else self.rows.named(select, {}, without=inner)
+        _check_clauses(inner)
+        frame = self.rows.source(inner, self.rows.named(inner, known))
+        keys, sets = self._keys(inner, frame)
+
+        def parts_of(present: Sequence[int]) -> tuple[OutputTranslator, Parts]:
+            t = OutputTranslator(self.text, frame, keys, present=present, sets=sets is not None)
+            parts = self._parts(inner, t)
+            return t, parts if inside is None else _wrapped(t, parts, select, name)
+
+        def finished(parts: Parts) -> Query:
+            contribution = plan_contribution(frame, parts.keys, rows=rows, groups=groups)
+            return finish(frame, parts, contribution)
+
+        t, full = parts_of(range(len(keys)))
+        kinds = tuple(_kind(t, output.expression) for output in full.outputs)
+        if sets is None:
+            return Questioned(asked=finished(full), kinds=kinds)
+        made = [parts_of(present)[1] for present in sets]
+        with placed(self.text, inner.args["group"]):
+            asked = together(full, made, kinds, finished)
+        return Questioned(asked=asked, kinds=kinds)
 
     def _of_units(self, select: exp.Select, inner: exp.Select) -> bool:
         """Whether the SELECT inside has one row a person, which nobody sees."""
         return self.rows.by_unit(inner, self.rows.named(select, {}, without=inner))
 
-    def _aggregated(
-        self, select: exp.Select, known: Mapping[str, Frame]
-    ) -> tuple[Frame, OutputTranslator, Parts]:
-        only(
-            select,
-            "expressions", "from_", "joins", "where", "with_", "group", "having", "order", "limit",
-            "distinct",
-        )  # fmt: skip
-        frame = self.rows.source(select, self.rows.named(select, known))
-        keys = self._keys(select, frame)
-        outputs = OutputTranslator(self.text, frame, keys)
-        columns = read_outputs(outputs, select.expressions, keys)
+    def _parts(self, select: exp.Select, outputs: OutputTranslator) -> Parts:
+        columns = read_outputs(outputs, select.expressions, outputs.keys)
         outputs.aliases = {column.name.lower(): column.expression for column in columns}
         having = read_condition(outputs, select.args.get("having"))
         order = read_order(outputs, select, columns)
-        parts = Parts(
-            keys=keys,
+        return Parts(
+            keys=outputs.keys,
             aggregates=tuple(outputs.aggregates),
             outputs=columns,
             having=having,
             order=order,
-            limit=read_limit(outputs, select),
+            limit=read_limit(self.text, select),
         )
-        return frame, outputs, parts
 
-    def _keys(self, select: exp.Select, frame: Frame) -> tuple[Key, ...]:
-        group, wanted = select.args.get("group"), _grouped(select)
-        if not wanted:
-            return ()
-        found: list[Key] = []
+    def _keys(
+        self, select: exp.Select, frame: Frame
+    ) -> tuple[tuple[Key, ...], list[tuple[int, ...]] | None]:
+        """All keys and, with ROLLUP and its like, the places of those of each set."""
+        group = select.args.get("group")
         with placed(self.text, group or select):
-            if len(wanted) > _MOST_KEYS:
-                raise RefusedQuery(
-                    f"there are more than {_MOST_KEYS} keys", remedy="group by fewer columns"
-                )
-            analysis = Analysis(frame.schema)
-            translator = RowTranslator(self.text, frame, analysis)
+            sets = None if group is None or not _has_sets(group) else sets_of(group)
+        wanted = _grouped(select) if sets is None else [n for each in sets for n in each]
+        if not wanted and sets is None:
+            return (), None
+        found: list[Key] = []
+        places: dict[int, int] = {}
+        with placed(self.text, group or select):
+            if len(wanted) > _MOST_KEYS and sets is None:
+                raise _too_many()
+            translator = RowTranslator(self.text, frame, Analysis(frame.schema))
             for node in wanted:
+                if id(node) in places:
+                    continue
                 key = self._key(node, select, translator)
-                if not any(other.expression == key.expression for other in found):
-                    found.append(key)
-        return tuple(found)
+                at = next((n for n, k in enumerate(found) if k.expression == key.expression), None)
+                places[id(node)] = len(found) if at is None else at
+                found += [key] if at is None else []
+                if len(found) > _MOST_KEYS:
+                    raise _too_many()
+        if sets is None:
+            return tuple(found), None
+        distinct = [tuple(sorted({places[id(node)] for node in each})) for each in sets]
+        return tuple(found), list(dict.fromkeys(distinct))
 
     def _key(self, node: Any, select: exp.Select, translator: RowTranslator) -> Key:
         """A key by its expression, by the name of an output, or by the place of one."""
@@ -167,6 +227,33 @@ class SelectStatement:
         return node
 
 
+def _has_sets(group: exp.Expr) -> bool:
+    return any(group.args.get(word) for word in ("rollup", "cube", "grouping_sets"))
+
+
+def _check_clauses(select: exp.Select) -> None:
+    only(
+        select,
+        "expressions", "from_", "joins", "where", "with_", "group", "having", "order", "limit",
+        "distinct",
+    )  # fmt: skip
+
+
+def _too_many() -> RefusedQuery:
+    return RefusedQuery(f"there are more than {_MOST_KEYS} keys", remedy="group by fewer columns")
+
+
+def _kind(t: OutputTranslator, expression: Expression) -> Kind | None:
+    null = isinstance(expression, Constant) and expression.value is None
+    return None if null else t.analysis.kind(expression)
+
+
+def _aggregates_bare(node: Any) -> bool:
+    """Whether there is an aggregate outside of OVER."""
+    parts = node.walk(prune=lambda part: type(part).__name__ == "Window")
+    return any(is_aggregate(part) for part in parts)
+
+
 def _grouped(select: exp.Select) -> list[Any]:
     """What rows are grouped by: as written, or with ALL and DISTINCT the outputs themselves."""
     group, distinct = select.args.get("group"), select.args.get("distinct")
@@ -176,7 +263,10 @@ def _grouped(select: exp.Select) -> list[Any]:
         only(group, "expressions", "all")
         if distinct is not None:
             only(distinct)  # groups are different already
-        return plain if group.args.get("all") else list(group.expressions)
+        written = list(group.expressions)
+        if any(type(node).__name__ in {"Paren", "Tuple"} for node in written):
+            written = [*chain(*map(members_of, written))]
+        return plain if group.args.get("all") else written
     if distinct is None:
         return []
     only(distinct)
@@ -202,7 +292,7 @@ def _word(node: Any) -> str:
 class _OuterTranslator(Translator):
     """Expressions over the outputs of the question inside."""
 
-    rules: ClassVar[Any] = {**SCALARS, **CALLS}
+    rules: ClassVar[Any] = {**SCALARS, **CALLS, "Window": over_groups}
 
     def __init__(self, inner: Translator, parts: Parts, name: str) -> None:
         super().__init__(inner.text, inner.frame, inner.analysis)
@@ -246,7 +336,7 @@ def _wrapped(inner: Translator, parts: Parts, select: exp.Select, name: str) -> 
         only(select, "expressions", "from_", "where", "with_", "order", "limit")
         origin: Any = select.args["from_"]
         only(origin.this, "this", "alias")
-        if any(aggregates_in(node) for node in select.expressions):
+        if any(_aggregates_bare(node) for node in select.expressions):
             raise RefusedQuery(
                 "an aggregate of released values has no known error",
                 remedy="aggregate once, over the rows",
@@ -259,10 +349,20 @@ def _wrapped(inner: Translator, parts: Parts, select: exp.Select, name: str) -> 
             )
         outer = _OuterTranslator(inner, parts, name)
         outputs = parts.outputs
+        if changes and any(has_totals(output.expression) for output in outputs):
+            raise RefusedQuery(
+                "the question inside adds up all of its groups with SUM(...) OVER",
+                remedy="put OVER, WHERE, ORDER BY and LIMIT on one level",
+            )
         if [type(node).__name__ for node in select.expressions] != ["Star"]:
             outputs = read_outputs(outer, select.expressions, parts.keys)
         else:
             only(select.expressions[0])
+        if parts.limit is not None and any(has_totals(o.expression) for o in outputs):
+            raise RefusedQuery(
+                "SUM(...) OVER adds up all groups, and the question inside is cut off by LIMIT",
+                remedy="put OVER and LIMIT on one level",
+            )
         outer.outputs |= {output.name.lower(): output.expression for output in outputs}
         condition = read_condition(outer, select.args.get("where"))
         both = [part for part in (parts.having, condition) if part is not None]
@@ -271,5 +371,5 @@ def _wrapped(inner: Translator, parts: Parts, select: exp.Select, name: str) -> 
             outputs=outputs,
             having=Logic("and", tuple(both)) if len(both) > 1 else next(iter(both), None),
             order=read_order(outer, select, outputs) or parts.order,
-            limit=read_limit(outer, select) or parts.limit,
+            limit=read_limit(outer.text, select) or parts.limit,
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 
-__all__ = ["DIALECT", "LONGEST_LIST", "read", "tokens_of"]
+__all__ = ["DIALECT", "LONGEST_LIST", "read_question", "tokens_of"]
 
 DIALECT = "duckdb"
 LONGEST_LIST = 1_000
@@ -33,18 +33,18 @@ _SIZED_TYPES = frozenset({"VARCHAR", "CHAR", "TEXT", "STRING", "DECIMAL", "NUMER
 _FUNCTIONS = frozenset({  # tokens of their own, and also functions or operators before a bracket
     "ALL", "AND", "ANY", "AS", "AVG", "BETWEEN", "BY", "CASE", "CAST", "CEIL", "COALESCE",
     "COUNT", "CUBE", "DAY", "DISTINCT", "ELSE", "EXCEPT", "EXISTS", "EXTRACT", "FILTER", "FLOOR",
-    "FROM", "GREATEST", "GROUP", "GROUPING SETS", "HAVING", "IF", "IN", "INTERSECT", "INTERVAL",
-    "IS", "ISNULL", "JOIN", "LEAST", "LEFT", "LENGTH", "LIKE", "LIMIT", "LN", "LOG", "MEDIAN",
-    "MOD", "MONTH", "NOT", "ON", "OR", "ORDER", "OVER", "QUARTER", "REPLACE", "RIGHT", "ROLLUP",
-    "ROUND", "SELECT", "SOME", "SUBSTRING", "SUM", "THEN", "TRY_CAST", "UNION", "USING", "VALUES",
-    "WHEN", "WHERE", "WITH", "WITHIN", "YEAR",
+    "FROM", "GREATEST", "GROUP", "GROUP BY", "GROUPING SETS", "HAVING", "IF", "IN", "INTERSECT",
+    "INTERVAL", "IS", "ISNULL", "JOIN", "LEAST", "LEFT", "LENGTH", "LIKE", "LIMIT", "LN", "LOG",
+    "MEDIAN", "MOD", "MONTH", "NOT", "ON", "OR", "ORDER", "ORDER BY", "OVER", "PARTITION BY",
+    "QUARTER", "REPLACE", "RIGHT", "ROLLUP", "ROUND", "SELECT", "SOME", "SUBSTRING", "SUM",
+    "THEN", "TRY_CAST", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH", "WITHIN", "YEAR",
 })
 # fmt: on
 _SELECT_ONLY = "ask with SELECT, as in SELECT COUNT(*) FROM visits"
 
 
-def read(text: str) -> exp.Select:
-    """The tree of the one SELECT that the text is."""
+def read_question(text: str) -> exp.Query:
+    """The tree of the SELECT that the text is, or of several with UNION and the like between."""
     try:
         from sqlglot import Dialect, errors, exp
     except ImportError:  # pragma: no cover  # the tests have it
@@ -59,16 +59,22 @@ def read(text: str) -> exp.Select:
     except RefusedQuery:
         raise
     except errors.ParseError as error:
-        raise _syntax(text, error) from None
+        raise _limit_after_sets(text, tokens) or _syntax(text, error) from None
     except RecursionError:
         raise _too_deep() from None
     except Exception:  # noqa: BLE001  # a parser of ten thousand lines has surprises
         raise RefusedQuery(
             "the text cannot be read as SQL", remedy="look for a quote that does not end"
         ) from None
-    if not isinstance(tree, exp.Select):
+    while isinstance(tree, exp.Subquery) and set(_said(tree)) == {"this"}:
+        tree = tree.this
+    if not isinstance(tree, exp.Select | exp.SetOperation):
         raise RefusedQuery(f"{tree.key.upper()} is not a single SELECT", remedy=_SELECT_ONLY)
     return tree
+
+
+def _said(tree: exp.Expr) -> list[str]:
+    return [name for name, value in tree.args.items() if value not in (None, False, [])]
 
 
 def tokens_of(text: str) -> Sequence[Token]:
@@ -96,7 +102,8 @@ def _check_text(text: str) -> None:
 
 
 def _check_tokens(text: str, tokens: Sequence[Token]) -> None:
-    if not tokens or tokens[0].text.upper() not in {"SELECT", "WITH"}:
+    words = (token.text.upper() for token in tokens)
+    if next((word for word in words if word != "("), "") not in {"SELECT", "WITH"}:
         raise RefusedQuery("only SELECT can be asked", remedy=_SELECT_ONLY, text=text, place=0)
     depth = 0
     for place, token in enumerate(tokens):
@@ -116,7 +123,7 @@ def _check_tokens(text: str, tokens: Sequence[Token]) -> None:
 
 def _may_open(token: Token, inside: Sequence[str]) -> bool:
     """Before a bracket: a function, a word of the language, or a type with its size."""
-    word = token.text.upper()
+    word = " ".join(token.text.upper().split())
     if token.token_type.name in _FREE or word in _FUNCTIONS or not word[:1].isalpha():
         return True
     return word in _SIZED_TYPES and list(inside) == ["NUMBER"]
@@ -154,6 +161,21 @@ def _too_deep() -> RefusedQuery:
         "the question is nested too deeply",
         remedy="name parts of it: WITH part AS (SELECT ...) SELECT ... FROM part",
     )
+
+
+def _limit_after_sets(text: str, tokens: Sequence[Token]) -> RefusedQuery | None:
+    """``GROUP BY ROLLUP (a) LIMIT 3``, which sqlglot does not read."""
+    names = [token.token_type.name for token in tokens]
+    sets = {"ROLLUP", "CUBE", "GROUPING_SETS"} & set(names)
+    for before, token in zip(names, tokens[1:], strict=False):
+        if sets and before == "R_PAREN" and token.token_type.name in {"LIMIT", "FETCH"}:
+            return RefusedQuery(
+                "LIMIT after grouping sets without an order would show any of them",
+                remedy="write ORDER BY before LIMIT",
+                text=text,
+                place=token.start,
+            )
+    return None
 
 
 def _syntax(text: str, error: object) -> RefusedQuery:

@@ -99,7 +99,7 @@ _REASONS: dict[str, tuple[str, str]] = {
     "ApproxDistinct": ("the engine's estimate has no known noise", "write COUNT(DISTINCT x)"),
     "Window": (
         "OVER makes a window over rows of many people",
-        "use GROUP BY; for shares, ask for the counts and divide by the total of the answer",
+        "use GROUP BY; for shares, write COUNT(*) * 100.0 / SUM(COUNT(*)) OVER ()",
     ),
     "Exists": ("EXISTS stands after WHERE only", _JOIN),
     "Subquery": ("a sub-query cannot be a value", "put it after FROM, or join it"),
