@@ -134,8 +134,8 @@ within = 20
 def test_releases_are_submitted_approved_and_charged_by_hand(quaestor: Run) -> None:
     opened = ("account", "open", "registry", "--dataset", "registry", "--epsilon", "1")
     assert quaestor(*opened, "--delta", "0", "--approval").status == 0
-    charge = ("account", "charge", "registry", "PureDP(epsilon=0.25)", "--query", "June")
-    charge += ("--analyst", "ada")
+    charge = ["account", "charge", "registry", "PureDP(epsilon=0.25)", "--query", "June"]
+    charge += ["--analyst", "ada"]
     refused = quaestor(*charge, "--json")
     assert refused.error["code"] == "approval_needed"
     made = quaestor(*charge, "--submit", "--json").json["approval"]
