@@ -19,7 +19,7 @@ from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.answers.united_answer import united_answer
 from quaestor.curator.kernel.dated_rows import ChargedBlocks
 from quaestor.curator.language.compound import Compound
-from quaestor.curator.pricing.editions import LATEST
+from quaestor.curator.pricing.editions import FIRST, LATEST
 from quaestor.curator.pricing.known_prices import known_plan, known_price
 from quaestor.curator.pricing.priced_compound import PricedCompound, price_compound
 from quaestor.curator.pricing.would_fit import refusal
@@ -147,14 +147,15 @@ def _as_known(payer: Account, inquiry: Inquiry, at: PricedBy) -> AnyPriced:
     was declared: all of which the analyst may see.
     """
     wanted, freely = inquiry.budget.whole_error, payer.definition.policy.chosen_freely
-    first = at(LATEST, whole=freely if wanted is None else wanted)
-    before = first.earlier_editions
-    editions = [first]
-    if wanted is None:
-        editions.append(at(LATEST, whole=not freely))
-    if not wanted:
-        editions += [at(edition, whole=False) for edition in before]
+    wholes = [freely, not freely] if wanted is None else [wanted]
+    editions = [at(LATEST, whole=whole) for whole in wholes]
     latest = editions[0]
+    editions += [
+        at(edition, whole=whole)
+        for edition in latest.earlier_editions
+        for whole in wholes
+        if edition != FIRST or not whole  # which had no whole errors
+    ]
     if len(editions) == 1:
         return latest
     if not inquiry.anew:

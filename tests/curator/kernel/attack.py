@@ -450,9 +450,9 @@ class Attacker:
             return NoisyQuantile(measure=measure, mechanism=mechanism, spread=self._near(spread))
         grain = max(1, -(-measure.sensitivity // 2**16))
         parts = len(measure.totals) if isinstance(measure, JointTotals) else 1
-        if self.rng.random() < 0.1 and parts == 1:
+        if self.rng.random() < 0.1:
             grain *= self.rng.randint(1, 5)
-        moved = self._near(-(-measure.sensitivity // grain))
+        moved = self._near((measure.sensitivity + parts * (grain - 1)) // grain)
         noise: Geometric | DiscreteGaussian = Geometric(scale=1.0, sensitivity=moved)
         if self.rng.random() < 0.3:
             coordinates = self._near(parts)

@@ -92,7 +92,9 @@ def _noisy(measure: Measure, spread: int) -> NoisyMeasure | NoisyQuantile:
         )
         return NoisyQuantile(measure=held, mechanism=mechanism, spread=spread)
     grain = max(1, -(-measure.sensitivity // 2**16))
-    noise = Geometric(scale=1.0, sensitivity=-(-measure.sensitivity // grain))
+    parts = len(measure.totals) if isinstance(measure, JointTotals) else 1
+    moved = (measure.sensitivity + parts * (grain - 1)) // grain
+    noise = Geometric(scale=1.0, sensitivity=moved)
     return NoisyMeasure(measure=measure, mechanism=noise, spread=spread, grain=grain)
 
 

@@ -161,7 +161,7 @@ def _noise() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "too little noise below zero", lambda: _noisy(wide, 17)
     yield "too little noise for a grain", lambda: _noisy(RowCount(rows=10), 3, grain=3)
     yield "a joint bound with too little noise", lambda: _noisy(_JOINT, 4)
-    yield "a joint bound with a grain", lambda: _noisy(_JOINT, 5, grain=5)
+    yield "too little noise for grains of joint totals", lambda: _noisy(_JOINT, 1, grain=5)
     yield (
         "a joint bound for other coordinates",
         lambda: _noisy(

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.kernel import figures
-from quaestor.curator.kernel.measures import Distinct, Measure, RowCount, Total, Units, ValueCounts
+from quaestor.curator.kernel.measures import (
+    Distinct,
+    JointTotals,
+    Measure,
+    RowCount,
+    Total,
+    Units,
+    ValueCounts,
+)
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import Aggregated, Column, Keyed
 from quaestor.curator.language.query import (
@@ -39,7 +47,7 @@ class Exact:
     """What an engine would give."""
 
     groups: list[tuple[Value, ...]]
-    values: dict[Measure, list[int]]
+    values: dict[Measure, list[Any]]
     units: list[int]
     histograms: dict[ValueCounts, list[dict[int, int]]] = field(default_factory=dict)
 
@@ -56,7 +64,10 @@ def release(asked: Query, offered: Offer, table: Exact) -> Answer:
     def column(values: Sequence[Any], empty: Any) -> list[Any]:
         return [empty if at is None else values[at] for at in places]
 
-    held: dict[Measure, list[Any]] = {m: column(v, 0) for m, v in table.values.items()}
+    held: dict[Measure, list[Any]] = {
+        m: [column(each, 0) for each in v] if isinstance(m, JointTotals) else column(v, 0)
+        for m, v in table.values.items()
+    }
     held |= {m: column(v, {}) for m, v in table.histograms.items()}
     exact = figures.Exact(
         groups=groups if private else None, units=column(table.units, 0), values=held
@@ -103,7 +114,12 @@ def constant(offer: Offer, groups: int, numbers: Mapping[type[Measure], int]) ->
     """The same exact numbers in every group: as many draws of one as one likes."""
     return Exact(
         groups=[(group,) for group in range(groups)],
-        values={m: [numbers.get(type(m), 0)] * groups for m in offer.measuring.measures},
+        values={
+            m: [[numbers.get(JointTotals, 0)] * groups for _ in m.totals]
+            if isinstance(m, JointTotals)
+            else [numbers.get(type(m), 0)] * groups
+            for m in offer.measuring.measures
+        },
         units=[numbers.get(Units, 1)] * groups,
     )
 
@@ -120,6 +136,11 @@ def exact(asked: Query, measures: Sequence[Measure], table: Sequence[Mapping[str
         groups = list(product(*(values or () for values in declared)))
     found = Exact(groups=groups, values={}, units=[_units(held[group]) for group in groups])
     for measure in measures:
+        if isinstance(measure, JointTotals):
+            found.values[measure] = [
+                [_number(total, held[group]) for group in groups] for total in measure.totals
+            ]
+            continue
         numbers = [_number(measure, held[group]) for group in groups]
         if isinstance(measure, ValueCounts):
             found.histograms[measure] = numbers

@@ -15,7 +15,14 @@ from quaestor.curator.aggregates.aggregate_kind import (
     squared_steps,
     stepped,
 )
-from quaestor.curator.kernel.measures import Distinct, RowCount, Total, Units, ValueCounts
+from quaestor.curator.kernel.measures import (
+    Distinct,
+    JointTotals,
+    RowCount,
+    Total,
+    Units,
+    ValueCounts,
+)
 from quaestor.curator.language.expressions import Arithmetic, Constant
 from quaestor.curator.pricing.offers import measures_of, offer
 from quaestor.curator.pricing.priced_parts import combinations_of, spread_of
@@ -34,7 +41,7 @@ if TYPE_CHECKING:
         (aggregate("units"), [Units]),
         (aggregate("distinct"), [Distinct]),
         (aggregate("sum"), [Total]),
-        (aggregate("mean"), [Total, RowCount]),
+        (aggregate("mean"), [JointTotals]),
         (aggregate("variance"), [Total, Total, RowCount]),
         (aggregate("stddev"), [Total, Total, RowCount]),
         (aggregate("quantile"), [ValueCounts]),

@@ -13,6 +13,7 @@ from mpmath import exp, mpf
 import quaestor
 from quaestor.curator.language.expressions import Aggregated, Arithmetic, Keyed
 from quaestor.curator.language.query import Output
+from quaestor.curator.pricing.editions import SECOND
 from quaestor.curator.pricing.offers import Accuracy, offer
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 from quaestor.mechanisms import Geometric
@@ -151,8 +152,11 @@ def test_expected_errors_are_those_of_the_noise() -> None:
             Output(name="r", expression=Arithmetic("/", Aggregated(1), Aggregated(0))),
         ),
     )
-    offered = offer(asked, epsilon=1.0)
+    shared = {each.name: each for each in offer(asked, epsilon=1.0).expected}
+    offered = offer(asked, epsilon=1.0, edition=SECOND)  # counts have a measure of their own
     count, mean, variance, deviation, rank, ratio = offered.expected
+    assert (shared["a0"].half_width or 0) < (count.half_width or 0)
+    assert (shared["a1"].half_width or 0) < (mean.half_width or 0)
     noise = offered.draws[0].mechanism  # type: ignore[attr-defined]
     assert isinstance(noise, Geometric)
     assert count.standard_error == noise.standard_error

@@ -12,6 +12,7 @@ from quaestor.accounting.releases import Repeated
 from quaestor.curator.aggregates.recipe import Scatter
 from quaestor.curator.kernel.draws import Draw, NoisyMeasure, NoisyReach, NoisyTop, NoisyUnits
 from quaestor.curator.pricing.budget_shares import shares
+from quaestor.curator.pricing.editions import SECOND
 from quaestor.curator.pricing.offers import measures_of, offer
 from quaestor.curator.pricing.priced_parts import parts_of
 from tests.curator.pricing.tables import aggregate, query
@@ -76,7 +77,7 @@ CASES = [
 @pytest.mark.parametrize("asked", CASES, ids=range(len(CASES)))
 def test_no_other_division_is_better(asked: Query, noise: Noise) -> None:
     budget = Fraction(1, 100) if noise == "geometric" else Fraction(1, 10_000)
-    measuring = measures_of(asked)
+    measuring = measures_of(asked, noise=noise, edition=SECOND)  # where nothing is joint
     parts = parts_of(asked, measuring, noise=noise, delta=1e-6)
     assert len(parts) >= 2
     ours = shares([part.weight for part in parts], noise=noise)

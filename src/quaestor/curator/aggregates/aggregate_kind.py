@@ -22,6 +22,7 @@ from quaestor.curator.analysis.facts import (
     number_facts,
 )
 from quaestor.curator.analysis.intervals import bounds_remedy
+from quaestor.curator.catalog.default_steps import default_granularity
 from quaestor.curator.kernel.measures import RowCount, Total
 from quaestor.curator.language.expressions import (
     Arithmetic,
@@ -55,6 +56,7 @@ __all__ = [
     "finer",
     "of_one_operand",
     "rows_of",
+    "second_finer",
     "squared_steps",
     "stepped",
     "total_of",
@@ -150,6 +152,8 @@ class AggregateKind(ABC):
     """Whether it measures rows, and the total of its operand less the middle of its bounds."""
     buys_interval: ClassVar[bool] = False
     """Whether its interval costs something beside the figure, and may be left out."""
+    adds_up: ClassVar[bool] = False
+    """Whether it adds values of its operand up, so that they are not rounded before."""
     once: ClassVar[bool] = False
     """Whether a unit counts once in a group, however many rows it has there."""
     ranks: ClassVar[bool] = False
@@ -194,11 +198,16 @@ class AggregateKind(ABC):
         """
 
     def first_recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
-        """Its recipe in the first edition of pricing, where that was another one.
+        """Its recipe in the first edition of pricing, where that was another one."""
+        return self.second_recipe(aggregate, rows, centred=centred)
 
-        It is also the one without the interval, if it ``buys_interval``.
-        """
+    def second_recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
+        """Its recipe in the second edition of pricing, where that was another one."""
         return self.recipe(aggregate, rows, centred=centred)
+
+    def without_interval(self, recipe: Recipe) -> Recipe:
+        """One of its recipes without what the interval costs, if it ``buys_interval``."""
+        return recipe
 
     def cuts(self, aggregate: Aggregate, rows: int) -> tuple[tuple[Counted, float], ...] | None:
         """The measures that limits cut, and what is taken off each value first.
@@ -262,10 +271,20 @@ class OfNumbers(AggregateKind):
         """That of the operand in whole steps."""
         return self.first_of_steps(aggregate, self.steps(aggregate), rows, centred=centred)
 
+    def second_recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
+        """That of the operand in whole steps."""
+        return self.second_of_steps(aggregate, self.steps(aggregate), rows, centred=centred)
+
     def first_of_steps(
         self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool
     ) -> Recipe:
         """The recipe for an operand in whole steps in the first edition of pricing."""
+        return self.second_of_steps(aggregate, whole, rows, centred=centred)
+
+    def second_of_steps(
+        self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool
+    ) -> Recipe:
+        """The recipe for an operand in whole steps in the second edition of pricing."""
         return self.of_steps(aggregate, whole, rows, centred=centred)
 
     @staticmethod
@@ -349,8 +368,19 @@ def finer(whole: Stepped, rows: int) -> Stepped:
     (1.0, 1073741824)
     """
     bounds = whole.low * whole.step, whole.high * whole.step
-    if whole.step == 1.0 or whole.step != default_step(*bounds):
+    chosen = (default_step(*bounds), default_granularity(*bounds))
+    if whole.step == 1.0 or whole.step not in chosen:
         return whole
+    return _divided(whole, rows)
+
+
+def second_finer(whole: Stepped, rows: int) -> Stepped:
+    """The same in the second edition of pricing: of bounds that are far from zero it is coarser."""
+    bounds = whole.low * whole.step, whole.high * whole.step
+    return finer(whole, rows) if whole.step == default_step(*bounds) else whole
+
+
+def _divided(whole: Stepped, rows: int) -> Stepped:
     times = 1
     least = 1.0 if whole.step > 1 else 0.0
     while rows * whole.reach * times * 2 <= MOST_FINE_STEPS and whole.step / (2 * times) >= least:

@@ -11,6 +11,7 @@ from quaestor.curator.aggregates.aggregate_kind import (
     OfNumbers,
     Spelling,
     centred_steps,
+    finer,
     of_one_operand,
     rows_of,
     total_of,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from quaestor.curator.language.query import Aggregate
     from quaestor.curator.language.terms import Term, Termlike
 
-__all__ = ["Mean", "MeanKind", "mean"]
+__all__ = ["Mean", "MeanKind", "mean", "whole_mean"]
 
 
 def mean(of: Termlike) -> Term:
@@ -47,6 +48,7 @@ class MeanKind(OfNumbers):
     spellings = (Spelling("Avg", of_one_operand("mean")),)
     functions = (mean,)
     centres = True
+    adds_up = True
 
     def cuts(self, aggregate: Aggregate, rows: int) -> tuple[tuple[Counted, float], ...]:
         """The total of the operand less the middle of its bounds, and its rows."""
@@ -56,6 +58,12 @@ class MeanKind(OfNumbers):
         return ((total_of(middle, rows), middle.centre), (counted, 0.0))
 
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
+        """In steps that round nothing away."""
+        return self.second_of_steps(aggregate, finer(whole, rows), rows, centred=centred)
+
+    def second_of_steps(
+        self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool
+    ) -> Recipe:
         """The total of the operand less the middle of its bounds, and its rows."""
         del centred
         middle = centred_steps(whole)
@@ -66,6 +74,34 @@ class MeanKind(OfNumbers):
             centre=middle.centre,
             half=middle.reach * middle.step,
         )
+
+
+def whole_mean(
+    figures: tuple[NDArray[np.float64], NDArray[np.float64]],
+    reaches: tuple[float, float],
+    missing: Sequence[Missing],
+    *,
+    risk: float,
+) -> Ends:
+    """The quotients of all centred totals and rows that are possible under outer limits.
+
+    ``reaches`` are how far these two are off, each but for an eighth of the risk.
+    """
+    (total, count), (off, astray) = figures, reaches
+    (low, high), (fewer, more) = (each.within(3 * risk / 8) for each in missing)
+    low, high = total - off + low, total + off + high
+    fewer, more = count - astray + fewer, count + astray + more
+    outer = missing[0].cut.outer
+    assert not isinstance(outer, Units | RowCount)  # noqa: S101  # the first is of the total
+    least, most = outer.low * outer.step, outer.high * outer.step
+    few, many = np.maximum(fewer, 1.0), np.maximum(more, 1.0)
+    lower = np.where(low < 0, low / few, low / many)
+    upper = np.where(high > 0, high / few, high / many)
+    none = fewer < 1
+    return (
+        np.where(none, least, np.clip(lower, least, most)),
+        np.where(none, most, np.clip(upper, least, most)),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,25 +167,14 @@ class Mean(Recipe):
             return found.lower, found.upper
         risk = 1 - confidence
         above, rows = noised[self.total], noised[self.rows]
-        reaches = [x.scatter.reach(1 - risk / 8) for x in (above, rows)]
-        (low, high), (fewer, more) = (each.within(3 * risk / 8) for each in missing)
-        total, count = above.values * self.total.step, rows.values
-        low, high = (
-            total - reaches[0] * self.total.step + low,
-            total + reaches[0] * self.total.step + high,
+        reaches = above.scatter.reach(1 - risk / 8), rows.scatter.reach(1 - risk / 8)
+        ends = whole_mean(
+            (above.values.astype(np.float64) * self.total.step, rows.values.astype(np.float64)),
+            (reaches[0] * self.total.step, reaches[1]),
+            missing,
+            risk=risk,
         )
-        fewer, more = count - reaches[1] + fewer, count + reaches[1] + more
-        outer = missing[0].cut.outer
-        assert not isinstance(outer, Units | RowCount)  # noqa: S101  # the first is of the total
-        least, most = outer.low * outer.step, outer.high * outer.step
-        few, many = np.maximum(fewer, 1.0), np.maximum(more, 1.0)
-        lower = np.where(low < 0, low / few, low / many)
-        upper = np.where(high > 0, high / few, high / many)
-        none = fewer < 1
-        return (
-            self.centre + np.where(none, least, np.clip(lower, least, most)),
-            self.centre + np.where(none, most, np.clip(upper, least, most)),
-        )
+        return self.centre + ends[0], self.centre + ends[1]
 
     def expected(
         self, name: str, scatters: Mapping[Measure, Scatter], *, confidence: float

@@ -97,6 +97,7 @@ def _kept(of: Expression, other: Expression, analysis: Analysis) -> Expression:
 class _OfPairs(OfNumbers):
     """A figure of two bounded numbers."""
 
+    adds_up = True
     made: ClassVar[type[_Comoments]]
 
     def plan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,26 +127,38 @@ class QuantileKind(OfNumbers):
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
         """One choice in the histogram of the operand, and how far its interval goes."""
         del centred
-        chosen = _chosen(aggregate, whole, rows)
-        return Rank(aggregate=aggregate, chosen=chosen, about=Reach(chosen=chosen))
+        return _ranked(aggregate, whole, rows, signed=True)
+
+    def second_of_steps(
+        self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool
+    ) -> Recipe:
+        """The same, where all values that hold the rank have one score."""
+        del centred
+        return _ranked(aggregate, whole, rows, signed=False)
 
     def first_of_steps(
         self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool
     ) -> Recipe:
-        """One choice in the histogram of the operand, without an interval."""
-        del centred
-        return Rank(aggregate=aggregate, chosen=_chosen(aggregate, whole, rows))
+        """Without an interval."""
+        recipe = self.second_of_steps(aggregate, whole, rows, centred=centred)
+        return self.without_interval(recipe)
+
+    def without_interval(self, recipe: Recipe) -> Recipe:
+        """The choice alone."""
+        assert isinstance(recipe, Rank)  # noqa: S101  # its own
+        return replace(recipe, about=None)
 
     def spell(self, aggregate: Aggregate, operand: str) -> str:
         """With its probability."""
         return f"{self.word}({operand}, {aggregate.probability:g})"
 
 
-def _chosen(aggregate: Aggregate, whole: Stepped, rows: int) -> Chosen:
+def _ranked(aggregate: Aggregate, whole: Stepped, rows: int, *, signed: bool) -> Rank:
     histogram = ValueCounts(
         operand=whole.operand, low=whole.low, high=whole.high, step=whole.step, rows=rows
     )
-    return Chosen(histogram=histogram, probability=aggregate.probability)
+    chosen = Chosen(histogram=histogram, probability=aggregate.probability, signed=signed)
+    return Rank(aggregate=aggregate, chosen=chosen, about=Reach(chosen=chosen))
 
 
 _THRICE = 1 / 27

@@ -11,6 +11,7 @@ from quaestor.curator.aggregates.aggregate_kind import (
     finer,
     of_one_operand,
     rows_of,
+    second_finer,
     total_of,
 )
 from quaestor.curator.aggregates.recipe import Linear
@@ -39,6 +40,7 @@ class SumKind(OfNumbers):
     name, word = "sum", "SUM"
     spellings = (Spelling("Sum", of_one_operand("sum")),)
     functions = (total,)
+    adds_up = True
 
     def whole(self, aggregate: Aggregate, analysis: Analysis) -> bool:
         """Of whole numbers, if they are added up as such."""
@@ -51,7 +53,13 @@ class SumKind(OfNumbers):
 
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
         """The total, in steps that round nothing away."""
-        small = whole if centred else finer(whole, rows)
+        return self.first_of_steps(aggregate, finer(whole, rows), rows, centred=centred)
+
+    def second_of_steps(
+        self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool
+    ) -> Recipe:
+        """Beside a mean, in its steps."""
+        small = whole if centred else second_finer(whole, rows)
         return self.first_of_steps(aggregate, small, rows, centred=centred)
 
     def first_of_steps(

@@ -12,6 +12,7 @@ from quaestor.curator.aggregates.aggregate_kind import (
     OfNumbers,
     Spelling,
     centred_steps,
+    finer,
     of_one_operand,
     rows_of,
     squared_steps,
@@ -66,10 +67,17 @@ class _OfSquares(OfNumbers):
     """The sample variance of a number, or its root."""
 
     centres = True
+    adds_up = True
     root: ClassVar[bool] = False
     population: ClassVar[bool] = False
 
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
+        """In steps that round nothing away."""
+        return self.second_of_steps(aggregate, finer(whole, rows), rows, centred=centred)
+
+    def second_of_steps(
+        self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool
+    ) -> Recipe:
         """What a mean takes, and the total of the centred square."""
         del centred
         middle = centred_steps(whole)

@@ -219,7 +219,7 @@ def _shown(query: Query, offer: Offer, released: Released) -> ReleasedGroups:
     groups, order = _groups(query, released)
     noised = {
         draw.measure: Noised(
-            values=figures[order] if draw.measure.by_cell else figures, scatter=Scatter(draw)
+            values=figures[..., order] if draw.measure.by_cell else figures, scatter=Scatter(draw)
         )
         for draw, figures in released.figures.items()
     }

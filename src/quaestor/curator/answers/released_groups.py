@@ -39,6 +39,7 @@ __all__ = [
     "delta_errors",
     "floats",
     "moved_by",
+    "noise_parts",
     "numbers",
     "values_by_row",
 ]
@@ -172,13 +173,14 @@ def delta_errors(
     for measure in used:
         noised = released.noised[measure]
         error, step = moved_by(measure, released)
-        ends = []
-        for sign in (1, -1):
-            moved = replace(noised, values=noised.values + sign * step)
-            there = replace(released, noised={**released.noised, measure: moved})
-            rows = by_row(there.estimates(), len(values))
-            ends.append(floats(values_by_row(expression, released.groups, rows)))
-        squares += ((ends[0] - ends[1]) / 2 * (error / step)) ** 2
+        for part in noise_parts(noised.values):
+            ends = []
+            for sign in (1, -1):
+                moved = replace(noised, values=noised.values + sign * step * part)
+                there = replace(released, noised={**released.noised, measure: moved})
+                rows = by_row(there.estimates(), len(values))
+                ends.append(floats(values_by_row(expression, released.groups, rows)))
+            squares += ((ends[0] - ends[1]) / 2 * (error / step)) ** 2
     there_is = np.isfinite(floats(values))
     return tuple(
         error if known else None
@@ -186,6 +188,13 @@ def delta_errors(
             np.sqrt(squares).tolist(), (there_is & np.isfinite(squares)).tolist(), strict=True
         )
     )
+
+
+def noise_parts(values: NDArray[np.int64]) -> list[Any]:
+    """What picks each number of a group that has noise of its own: of a joint measure, several."""
+    if values.ndim == 1:
+        return [1]
+    return list(np.eye(len(values), dtype=np.int64)[:, :, np.newaxis])
 
 
 def moved_by(measure: Measure, released: ReleasedGroups) -> tuple[Any, Any]:

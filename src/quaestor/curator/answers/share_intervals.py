@@ -13,7 +13,13 @@ import numpy as np
 
 from quaestor.curator.aggregates.linearised import Linearised, ratio_interval
 from quaestor.curator.aggregates.recipe import Linear
-from quaestor.curator.answers.released_groups import by_row, floats, moved_by, values_by_row
+from quaestor.curator.answers.released_groups import (
+    by_row,
+    floats,
+    moved_by,
+    noise_parts,
+    values_by_row,
+)
 from quaestor.curator.language.expressions import (
     Aggregated,
     Arithmetic,
@@ -50,14 +56,17 @@ def _linearised(
     places = [totals.first + totals.totals.index(total) for total in mine]
     kept = np.zeros(size, bool)
     kept[list(totals.kept)] = True
-    own = np.zeros((len(used), size))
-    inside = np.zeros((len(mine), len(used), size))
-    for at, measure in enumerate(used):
+    moves_of = [
+        (measure, part) for measure in used for part in noise_parts(released.noised[measure].values)
+    ]
+    own = np.zeros((len(moves_of), size))
+    inside = np.zeros((len(mine), len(moves_of), size))
+    for at, (measure, part) in enumerate(moves_of):
         noised = released.noised[measure]
         error, step = moved_by(measure, released)
         ends = []
         for sign in (1, -1):
-            moved = replace(noised, values=noised.values + sign * step)
+            moved = replace(noised, values=noised.values + sign * step * part)
             there = replace(released, noised={**released.noised, measure: moved})
             rows = by_row(there.estimates(), size)
             whole = [
@@ -69,7 +78,7 @@ def _linearised(
             )
         halves = [(up - down) / 2 * (error / step) for up, down in zip(*ends, strict=True)]
         own[at], inside[:, at] = halves[0], np.reshape(halves[1:], (len(mine), size))
-    rest = np.zeros((len(used), size))
+    rest = np.zeros((len(moves_of), size))
     for total, place, moves in zip(mine, places, inside, strict=True):
         squares = np.nan_to_num(moves, nan=0.0) ** 2 * kept
         all_of = np.array([floats(totals.summed(total, list(each))) for each in squares])

@@ -13,6 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from quaestor.curator.catalog.default_steps import (
+    FINEST,
+    MOST_STEPS,
+    coarse_enough,
+    default_granularity,
+)
 from quaestor.curator.catalog.model import ColumnFacts
 from quaestor.curator.catalog.names import check_column_name, check_differ
 from quaestor.curator.catalog.sections import Section, shown
@@ -25,7 +31,6 @@ __all__ = [
     "KINDS",
     "MOST_KEYS",
     "ColumnBounds",
-    "default_granularity",
     "in_steps",
     "plain",
     "read_bounds",
@@ -47,13 +52,8 @@ _KEYS = {
 _NAMES = ("low", "high", "granularity")
 _OUTER = ("outer_low", "outer_high")
 _BOTH = "write both, such as  low = 0, high = 120"
-MOST_STEPS = 2**24
-"""No value is further from zero than so many steps."""
 LARGEST = 1e15
 """No bound is further from zero; whole numbers up to there are floats."""
-FINEST = 2.0**-40
-"""No step is smaller, so that no engine meets numbers that vanish."""
-_DEFAULT_STEPS = 2**20
 
 
 def read_columns(table: Section, *, title: str) -> tuple[ColumnFacts, ...]:
@@ -307,34 +307,3 @@ def outward(low: float, high: float, granularity: float) -> tuple[float, float]:
     below = min(max(math.floor(in_steps(low, granularity)), -most), most - 1)
     above = max(min(math.ceil(in_steps(high, granularity)), most), below + 1)
     return float(below * step), float(above * step)
-
-
-def default_granularity(low: float, high: float) -> float:
-    """The granularity of a real column that states none.
-
-    The smallest power of two (not below :data:`FINEST`) with at most 2**20 steps between the
-    bounds, when these have moved outward to whole steps, and at most 2**24 from zero.
-
-    >>> default_granularity(0.0, 300.0)
-    0.00048828125
-    >>> default_granularity(1_000_000.0, 1_000_001.0)
-    0.0625
-    """
-    granularity = coarse_enough((high - low) / _DEFAULT_STEPS)
-    while True:
-        below, above = math.floor(low / granularity), math.ceil(high / granularity)
-        if above - below <= _DEFAULT_STEPS and max(-below, above) <= MOST_STEPS:
-            return granularity
-        granularity *= 2
-
-
-def coarse_enough(size: float) -> float:
-    """The smallest power of two that is not below ``size``, nor below the finest step.
-
-    >>> coarse_enough(3.0)
-    4.0
-    """
-    if size <= FINEST:
-        return FINEST
-    mantissa, exponent = math.frexp(size)
-    return math.ldexp(1.0, exponent - 1 if mantissa == 0.5 else exponent)

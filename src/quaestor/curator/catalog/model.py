@@ -9,6 +9,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from quaestor.curator.catalog.default_steps import default_granularity, fine_granularity
 from quaestor.curator.catalog.outer_limits import TIMES, farther, outer_bounds
 from quaestor.curator.language.query import Contribution
 from quaestor.errors import InvalidParameter, MissingAddress
@@ -104,6 +105,23 @@ class ColumnFacts:
     outer_low: float | None = None
     """Where values are promised not to be below; None: as :func:`outer_bounds` says."""
     outer_high: float | None = None
+
+    @property
+    def fine_granularity(self) -> float | None:
+        """The steps in which values that are only added up are read, where nobody declared one.
+
+        None where they are those of the granularity: of whole numbers, of declared steps, and of
+        columns with keys, which values are to be equal to. A granularity that is the one that is
+        chosen by itself counts as if nobody had declared it.
+        """
+        if self.kind != "real" or self.keys is not None or self.granularity is None:
+            return None
+        if self.low is None or self.high is None:
+            return None
+        if self.granularity != default_granularity(self.low, self.high):
+            return None
+        fine = fine_granularity(self.granularity)
+        return fine if fine < self.granularity else None
 
     @property
     def outer(self) -> ColumnFacts:

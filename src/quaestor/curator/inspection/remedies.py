@@ -11,7 +11,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from quaestor.curator.catalog.columns import default_granularity, plain
+from quaestor.curator.catalog.columns import plain
+from quaestor.curator.catalog.default_steps import default_granularity
 from quaestor.curator.catalog.model import engine_kind
 from quaestor.curator.catalog.text_format import format_values
 

@@ -99,7 +99,8 @@ class NoisyMeasure(Draw):
     Totals of very many steps are rounded to the nearest multiple of ``grain`` first, upwards if
     there are two; totals d apart are then at most :math:`\lceil d/g\rceil` multiples apart, which
     is the mechanism's sensitivity. The rounding is of the total and not of rows: it is by half a
-    grain at most.
+    grain at most. Of k totals with a joint bound B, moves :math:`d_i` of at most B in all become
+    :math:`\sum\lceil d_i/g\rceil \le (B + k(g-1))/g` multiples at most, and so does their norm.
     """
 
     measure: Measure
@@ -115,13 +116,12 @@ class NoisyMeasure(Draw):
             if type(value) is not int or value < 1:
                 raise InvalidParameter(name, value, "a positive whole number")
         parts = len(self.measure.totals) if isinstance(self.measure, JointTotals) else 1
-        if (parts > 1 or isinstance(self.measure, UnitBins)) and self.grain > 1:
-            raise InvalidParameter("grain", self.grain, "1 for totals with a joint bound")
+        if isinstance(self.measure, UnitBins) and self.grain > 1:
+            raise InvalidParameter("grain", self.grain, "1 for a histogram")
         if parts > 1 and getattr(self.mechanism, "coordinates", parts) != parts:
             raise InvalidParameter("coordinates", self.mechanism, f"{parts}, one a total")
-        _check(
-            "sensitivity", self.mechanism.sensitivity, -(-self.measure.sensitivity // self.grain)
-        )
+        moved = (self.measure.sensitivity + parts * (self.grain - 1)) // self.grain
+        _check("sensitivity", self.mechanism.sensitivity, moved)
 
     @property
     def one(self) -> Release:

@@ -127,7 +127,12 @@ def prepare(
     capped = relations.private_tables(measurement.rows) > 1
     blocks = measurement.blocks
     relations = Relations(
-        table=table, database=database, wanted=wanted, capped=capped, blocks=blocks
+        table=table,
+        database=database,
+        wanted=wanted,
+        capped=capped,
+        blocks=blocks,
+        fine=frozenset(measurement.fine),
     )
     rows = _checked(relations.rows(measurement.rows), measurement)
     plain = [each for each in measurement.measures if type(each) not in CUT]

@@ -164,6 +164,8 @@ class Measurement:
     draws: tuple[NoisyMeasure | NoisyQuantile | NoisyReach, ...]
     blocks: ChargedBlocks | None = None
     """The blocks of time that pay, where each has a budget: no other rows are read."""
+    fine: tuple[str, ...] = ()
+    """Columns that are read in finer steps: only how they are rounded, never what counts."""
     outer_groups: int | None = None
     """In how many cells a unit may be under outer limits, where what limits cut is measured."""
 

@@ -236,10 +236,14 @@ class UnitBins(Measure):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen(Measure):
-    """One quantile of a histogram: what is drawn, where two quantiles share the histogram."""
+    """One quantile of a histogram: what is drawn, where two quantiles share the histogram.
+
+    ``signed`` is how candidates are scored, as :class:`~quaestor.mechanisms.CountedQuantile` says.
+    """
 
     histogram: ValueCounts
     probability: float
+    signed: bool = True
 
     @property
     def sensitivity(self) -> int:

@@ -103,6 +103,8 @@ class Relations:
     wanted: AbstractSet[str]
     capped: bool = False
     blocks: ChargedBlocks | None = None
+    fine: AbstractSet[str] = frozenset()
+    """Columns that are read in their finer steps, where they have such."""
     outer: float | None = None
     """If rows are those under the outer limits of the tables: how many times those that count."""
 
@@ -159,7 +161,11 @@ class Relations:
         there.update({name: name for name in base.types})
         unit, columns, day = None, {}, None
         cut = self._cut(table)
-        for facts in (each if self.outer is None else each.beyond for each in table.columns):
+        for declared in table.columns:
+            facts = declared if self.outer is None else declared.beyond
+            if facts.name in self.fine:
+                fine = declared.fine_granularity
+                facts = facts if fine is None else replace(facts, granularity=fine)
             is_unit, is_date = facts.name == table.unit, facts.name == cut
             if not (cap or is_unit or is_date or facts.name in self.wanted):
                 continue

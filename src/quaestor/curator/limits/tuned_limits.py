@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quaestor.curator.catalog.columns import coarse_enough, default_granularity, outward
+from quaestor.curator.catalog.columns import outward
+from quaestor.curator.catalog.default_steps import coarse_enough, default_granularity
 from quaestor.curator.catalog.model import TunedLimits
 from quaestor.curator.language.query import Contribution
 from quaestor.curator.limits.choices import choose_bounds, choose_cap

@@ -7,15 +7,19 @@ question as that edition did: an account that knows a question so is asked so.
 1. Until version 0.1: quantiles without intervals, means and variances of centred totals.
 2. Quantiles buy an interval in values; sums are of steps that round nothing away; rows and units
    that are the same number are measured once.
+3. Quantiles tell the values about a tie apart by how far inside it they are; reals whose step
+   nobody declared are read in finer steps where they are added up, and added up in such; means,
+   and sums and counts of one operand, are made of its complementary totals.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["EARLIER", "FIRST", "LATEST"]
+__all__ = ["EARLIER", "FIRST", "LATEST", "SECOND"]
 
 FIRST: Final = 1
-LATEST: Final = 2
-EARLIER: Final = (1,)
+SECOND: Final = 2
+LATEST: Final = 3
+EARLIER: Final[tuple[int, ...]] = (2, 1)
 """The last one first."""

@@ -20,8 +20,9 @@ from quaestor.curator.language.expressions import Aggregated, nodes
 from quaestor.curator.language.query import Aggregate
 from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
 from quaestor.curator.pricing.budget_shares import shares
-from quaestor.curator.pricing.editions import EARLIER, FIRST, LATEST
+from quaestor.curator.pricing.editions import EARLIER, FIRST, LATEST, SECOND
 from quaestor.curator.pricing.priced_parts import Part, parts_of
+from quaestor.curator.pricing.shared_numbers import shared_numbers
 from quaestor.curator.pricing.whole_error import WHOLE_SHARE, whole_error_of
 from quaestor.errors import InvalidParameter
 
@@ -165,10 +166,12 @@ def offer(  # noqa: PLR0913  # the ways to say how much, and for what
         raise InvalidParameter("budget", len(given), "one of epsilon, rho and accuracy")
     if not 0.0 < confidence < 1.0:
         raise InvalidParameter("confidence", confidence, "a number between 0 and 1")
-    measuring = measures_of(query, edition=edition, quantile_intervals=quantile_intervals)
     noise: Noise = "gaussian" if rho is not None else "geometric"
     if accuracy is not None:
         noise = accuracy.noise
+    measuring = measures_of(
+        query, edition=edition, quantile_intervals=quantile_intervals, noise=noise
+    )
     parts = parts_of(query, measuring, noise=noise, delta=delta, confidence=confidence)
     whole = None if outer is None else whole_error_of(query, outer, noise=noise)
     share = Fraction(0) if whole is None else WHOLE_SHARE
@@ -239,30 +242,40 @@ class Measuring:
 
 
 def measures_of(
-    query: Query, *, edition: int = LATEST, quantile_intervals: bool = True
+    query: Query,
+    *,
+    edition: int = LATEST,
+    quantile_intervals: bool = True,
+    noise: Noise = "geometric",
 ) -> Measuring:
     """The measures that the aggregates of a query share, each once, and the aggregates' recipes.
 
     A sum next to a mean of the same operand takes the measures of the mean. Private groups take
-    their units, and where one row of a unit counts, so do their rows: they are paid for once.
+    their units, and where one row of a unit counts, so do their rows: they are paid for once. With
+    geometric noise means, sums and counts share totals
+    (:mod:`quaestor.curator.pricing.shared_numbers`).
     """
     if edition not in {LATEST, *EARLIER}:
         raise InvalidParameter("edition", edition, f"one from {FIRST} to {LATEST}")
     centres = {_same(each) for each in query.aggregates if kind_of(each.function).centres}
-
     selects = any(key.values is None for key in query.keys)
     units = selects or any(each.function == UnitsKind.name for each in query.aggregates)
     shares_units = edition != FIRST and units and query.contribution.rows == 1
+    shared: dict[int, Recipe] = {}
+    if edition == LATEST and noise == "geometric":
+        shared = shared_numbers(query, counts_rows=not shares_units)
 
     def recipe_for(place: int, each: Aggregate) -> Recipe:
+        if place in shared:
+            return shared[place]
         kind = kind_of(each.function)
         ranked = query.top is not None and query.top.place == place  # scores are of few steps
-        bare = kind.buys_interval and not quantile_intervals
-        first = edition == FIRST or ranked or bare
         if shares_units and not ranked and each == Aggregate(function=CountKind.name):
             kind = kind_of(UnitsKind.name)  # a unit has one row: to count either is the same
-        made = kind.first_recipe if first else kind.recipe
-        return made(each, query.contribution.rows, centred=_same(each) in centres)
+        ways = {FIRST: kind.first_recipe, SECOND: kind.second_recipe}
+        made = ways.get(FIRST if ranked else edition, kind.recipe)
+        recipe = made(each, query.contribution.rows, centred=_same(each) in centres)
+        return recipe if quantile_intervals else kind.without_interval(recipe)
 
     recipes = tuple(recipe_for(*each) for each in enumerate(query.aggregates))
     taken: dict[Measure, None] = {Units(): None} if selects else {}

@@ -177,7 +177,7 @@ def _shares(asked: Compound, budget: Budget, deltas: Sequence[float | None]) -> 
     noise: Any = "geometric" if budget.rho is None else "gaussian"
     weights = []
     for query, delta in zip(asked.parts, deltas, strict=True):
-        measuring = measures_of(query, quantile_intervals=budget.quantile_intervals)
+        measuring = measures_of(query, quantile_intervals=budget.quantile_intervals, noise=noise)
         drawn = parts_of(query, measuring, noise=noise, delta=delta)
         weights.append(sum(roots([part.weight for part in drawn], noise=noise)))
     total = sum(weights) * (1 + 1e-12)

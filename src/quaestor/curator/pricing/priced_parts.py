@@ -15,7 +15,15 @@ from quaestor.curator.kernel.draws import (
     NoisyTop,
     NoisyUnits,
 )
-from quaestor.curator.kernel.measures import Chosen, Measure, Reach, UnitBins, Units, ValueCounts
+from quaestor.curator.kernel.measures import (
+    Chosen,
+    JointTotals,
+    Measure,
+    Reach,
+    UnitBins,
+    Units,
+    ValueCounts,
+)
 from quaestor.curator.pricing.budget_shares import (
     few_digits_down,
     few_digits_up,
@@ -138,7 +146,8 @@ def _grains(measure: Measure) -> tuple[int, int]:
     """How many steps are a grain, and by how many grains one unit moves the measure."""
     largest = max(measure.sensitivity, 1)
     grain = -(-largest // _MOST_GRAINS)
-    return grain, -(-largest // grain)
+    parts = len(measure.totals) if isinstance(measure, JointTotals) else 1
+    return grain, (largest + parts * (grain - 1)) // grain
 
 
 def _geometric(measure: Measure, spread: int) -> Callable[[Fraction], Draw]:
@@ -173,8 +182,10 @@ def noisy_bins(measure: UnitBins, epsilon: Fraction) -> NoisyMeasure:
 def _gaussian(measure: Measure, spread: int) -> Callable[[Fraction], Draw]:
     grain, moved = _grains(measure)
 
+    parts = len(measure.totals) if isinstance(measure, JointTotals) else 1
+
     def drawn(sigma: float) -> NoisyMeasure:
-        noisy = DiscreteGaussian(sigma=sigma, sensitivity=moved, coordinates=1)
+        noisy = DiscreteGaussian(sigma=sigma, sensitivity=moved, coordinates=parts)
         return NoisyMeasure(measure=measure, mechanism=noisy, spread=spread, grain=grain)
 
     def draw(budget: Fraction) -> Draw:
@@ -250,7 +261,10 @@ def _quantile(measure: Chosen, weight: float, spread: int, noise: Noise) -> Part
 
     def drawn(epsilon: float) -> NoisyQuantile:
         chosen = CountedQuantile(
-            probability=measure.probability, epsilon=epsilon, **_domain(histogram)
+            probability=measure.probability,
+            epsilon=epsilon,
+            signed=measure.signed,
+            **_domain(histogram),
         )
         return NoisyQuantile(measure=measure, mechanism=chosen, spread=spread)
 

@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
-from quaestor.curator.pricing.editions import LATEST
+from quaestor.curator.pricing.editions import EARLIER, LATEST
 from quaestor.curator.pricing.offers import Accuracy, offer, other_editions
+from quaestor.curator.questions.fine_columns import fine_columns
 from quaestor.curator.questions.outer_plan import outer_plan
 from quaestor.curator.questions.plan import describe
 from quaestor.curator.questions.stored_form import canonical_json, to_wire
@@ -164,6 +165,8 @@ class Priced:
     @property
     def earlier_editions(self) -> tuple[int, ...]:
         """The earlier editions of pricing by which an account may know it."""
+        if self.offer.measurement.fine:  # none of which reads like that
+            return EARLIER
         return other_editions(self.query, self.offer.measuring)
 
     def releases_for(self, budget: Budget) -> tuple[Release, ...]:
@@ -234,8 +237,10 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
     own = private_delta((query,), budget, delta=delta)
     outer = outer_plan(query, catalog) if budget.whole_error else None
     made = budget.offer(query, delta=own, edition=edition, outer=outer)
-    if blocks is not None:
-        made = replace(made, measurement=replace(made.measurement, blocks=blocks))
+    fine = fine_columns(query, catalog) if edition == LATEST else ()
+    if blocks is not None or fine:
+        measurement = replace(made.measurement, blocks=blocks, fine=fine)
+        made = replace(made, measurement=measurement)
     return Priced(
         query=query,
         budget=budget,
@@ -286,6 +291,7 @@ def identity_of(query: Query, offer: Offer, catalog: Catalog) -> str:
     told = {
         **({} if blocks is None else {"blocks": asdict(blocks)}),
         **_outer(offer),
+        **({"fine": list(offer.measurement.fine)} if offer.measurement.fine else {}),
         "version": _VERSION,
         "query": canonical_json(query),
         "draws": [to_wire(draw) for draw in (offer.choice, *offer.draws)],

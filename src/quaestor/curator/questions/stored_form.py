@@ -191,13 +191,17 @@ QUESTIONS: dict[str, Wire] = {
 """Queries and everything that they are made of."""
 DRAWN: dict[str, Wire] = {
     "Beyond": Wire(cut_measures.Beyond, ("rows", "totals", "most")),
-    "Chosen": Wire(measures.Chosen, ("histogram", "probability")),
+    "Chosen": Wire(measures.Chosen, ("histogram", "probability"), later={"signed": False}),
     "ColumnFacts": Wire(
         ColumnFacts,
         ("name", "kind", "low", "high", "granularity", "keys"),
         later={"outer_low": None, "outer_high": None},
     ),
-    "CountedQuantile": Wire(CountedQuantile, ("probability", "low", "high", "epsilon", "rows")),
+    "CountedQuantile": Wire(
+        CountedQuantile,
+        ("probability", "low", "high", "epsilon", "rows"),
+        later={"signed": False},
+    ),
     "DiscreteGaussian": Wire(DiscreteGaussian, ("sigma", "sensitivity", "coordinates")),
     "Distinct": Wire(measures.Distinct, ("operand", "rows")),
     "Dropped": Wire(cut_measures.Dropped, ("outer", "most", "times")),

@@ -37,17 +37,23 @@ class CountedQuantile(Mechanism):
     r"""A whole number below which about a share ``probability`` of the rows lies.
 
     The candidates are all whole numbers from ``low`` to ``high``. The score of y is minus the
-    distance of pn from the interval between how many rows are below y and how many are not above
-    it, n being the number of rows and p the probability, rounded to a multiple of
-    :math:`2^{-16}`. Distances beyond :math:`2^{36}` ranks count as that.
+    signed distance of pn from the interval between how many rows are below y and how many are not
+    above it, n being the number of rows and p the probability, rounded to a multiple of
+    :math:`2^{-16}`: outside of the interval it is how far pn is from it, inside it is less than 0
+    by how far pn is from its nearer end. So where many rows share a value, the value that holds
+    the quantile is ahead of its neighbours by twice as much as if all distances inside were 0
+    (``signed=False``), for the same epsilon. Distances beyond :math:`2^{36}` ranks count as that.
 
     Guarantee:
         A person with :math:`m \le` ``rows`` rows who comes raises "below y" by an a, "not above
         y" by a b, both from 0 to m, and pn by pm. So "below y" less pn moves by a - pm, which is
         from -pm to (1 - p)m, and pn less "not above y" by pm - b, which is from -(1 - p)m to pm.
-        The distance is the largest of these two and 0, and the largest of numbers moves by no
-        more than one of them does: the sensitivity is :math:`m\max(p, 1-p)`. For a median that is
-        half of what one has by rounding pn to a rank.
+        The signed distance is the larger of these two, the other one the largest of these two and
+        0, and the largest of numbers moves by no more than one of them does: the sensitivity is
+        :math:`m\max(p, 1-p)`. For a median that is half of what one has by rounding pn to a rank.
+        No score of this sensitivity that puts the quantile first does better beside a tie: where
+        pn is d ranks inside its end, d / max(p, 1 - p) rows more above it, or fewer below, move pn
+        there, and each of them moves the lead of a value by twice the sensitivity at most.
 
     >>> print(CountedQuantile(probability=0.5, low=0, high=120, rows=4, epsilon=1.0).loss)
     ExponentialMechanism(epsilon=1.0, sensitivity=2.0, monotonic=False)
@@ -58,6 +64,7 @@ class CountedQuantile(Mechanism):
     high: int
     epsilon: float
     rows: int = 1
+    signed: bool = True
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
@@ -76,12 +83,17 @@ class CountedQuantile(Mechanism):
         """A quantile of the rows that are counted; any candidate if there are none."""
         values, numbers = checked_counts(counts, low=self.low, high=self.high)
         runs = CandidateRuns.between(values, numbers, first=self.low, last=self.high)
-        behind = runs.behind(self._parts * int(numbers.sum()), unit=_PARTS)
+        wanted = self._parts * int(numbers.sum())
+        behind = (runs.beyond if self.signed else runs.behind)(wanted, unit=_PARTS)
         rate = Fraction(self.epsilon) / (2 * self._sensitivity * _PARTS)
-        return runs.drawn(np.minimum(behind, _FARTHEST), rate)
+        return runs.drawn(np.clip(behind, -_FARTHEST, _FARTHEST), rate)
 
     def interval(self, *, confidence: float) -> Bounds:
-        """By how many rows its rank is off with at least this probability."""
+        """By how many rows its rank is off with at least this probability.
+
+        Some candidate's distance is 0 or less, so that one whose score is not so far behind the
+        best is no farther off.
+        """
         candidates = self.high - self.low + 1
         reach = self._selection.interval(confidence=confidence, candidates=candidates).lower
         return Bounds(lower=reach, upper=-reach)

@@ -129,8 +129,13 @@ class CandidateRuns(NamedTuple):
 
     def behind(self, wanted: int, *, unit: int = 1) -> NDArray[np.int64]:
         """How far the rank that is wanted, in units, is from those of each candidate."""
+        distance: NDArray[np.int64] = np.maximum(self.beyond(wanted, unit=unit), 0)
+        return distance
+
+    def beyond(self, wanted: int, *, unit: int = 1) -> NDArray[np.int64]:
+        """The same, and less than 0 where it is among them: by how far the nearer end is."""
         distance: NDArray[np.int64] = np.maximum(
-            np.maximum(self.below * unit - wanted, wanted - self.not_above * unit), 0
+            self.below * unit - wanted, wanted - self.not_above * unit
         )
         return distance
 
