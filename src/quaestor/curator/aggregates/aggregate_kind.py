@@ -368,8 +368,9 @@ def finer(whole: Stepped, rows: int) -> Stepped:
     (1.0, 1073741824)
     """
     bounds = whole.low * whole.step, whole.high * whole.step
-    chosen = (default_step(*bounds), default_granularity(*bounds))
-    if whole.step == 1.0 or whole.step not in chosen:
+    if whole.step == 1.0:
+        return whole
+    if whole.step not in (default_step(*bounds), default_granularity(*bounds)):
         return whole
     return _divided(whole, rows)
 
