@@ -399,3 +399,15 @@ def test_what_was_approved_for_months_is_not_asked_of_a_later_one(
         assert next(iter(answer.rows())) == {"n": 11}
         assert spent(curator) == {"2024-01"}
         account.verify()
+
+
+def test_questions_together_are_paid_by_the_blocks_that_all_of_them_reach(clinic: Curator) -> None:
+    january = f"SELECT COUNT(*) AS n FROM visits WHERE {JANUARY}"
+    both = f"{january} UNION ALL SELECT COUNT(DISTINCT patient) FROM visits WHERE {JANUARY}"
+    answer = asked(clinic, both)
+    assert [row["n"] for row in answer.rows()] == [11, 11]
+    (entry,) = clinic.account("clinic").entries()
+    assert entry.blocks == ("2024-01",)
+    with pytest.raises(RefusedQuery, match="different blocks of time"):
+        asked(clinic, f"{january} UNION ALL SELECT SUM(cost) FROM visits")
+    assert len(list(clinic.account("clinic").entries())) == 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.curator.door import Drawn, Seen
-from tests.curator.hostile.generator import statement, statements
+from tests.curator.hostile.generator import Statement, statement, statements
 from tests.curator.hostile.neighbours import NOBODY
 from tests.curator.hostile.verdict import violations
 from tests.curator.hostile.worlds import (
@@ -108,6 +108,28 @@ def test_no_question_of_many_tells_neighbours_apart_on_spark(on_spark: Worlds) -
 @pytest.mark.slow
 def test_no_question_of_thousands_tells_neighbours_apart_on_postgres(on_postgres: Worlds) -> None:
     _check(on_postgres, SEED + 5, 3_000)
+
+
+TOGETHER = (
+    "SELECT ward, level, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY CUBE (ward, level)",
+    "SELECT city, age, COUNT(DISTINCT patient) AS n FROM visits GROUP BY ROLLUP (city, age)",
+    "SELECT town, MEDIAN(age) AS m FROM visits GROUP BY GROUPING SETS ((town), (), (town, age))",
+    (
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward UNION ALL SELECT city, SUM(income) "
+        "FROM visits GROUP BY city UNION ALL SELECT NULL, COUNT(*) FROM labs"
+    ),
+)
+
+
+@pytest.mark.parametrize("sql", TOGETHER)
+def test_no_part_of_questions_asked_together_moves_more_than_it_is_priced_for(
+    sql: str, on_duckdb: Worlds
+) -> None:
+    for world in ("many", "extreme", "speller"):
+        one = Statement(number=0, sql=sql, world=world, names=())
+        result = judged(on_duckdb, one)
+        assert result.became == "answered"
+        assert not result.found, result.found[0].words
 
 
 def test_a_statement_is_the_same_for_the_same_seed_and_number(on_duckdb: Worlds) -> None:

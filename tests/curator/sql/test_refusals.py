@@ -18,6 +18,7 @@ COUNT, WHERE = "SELECT COUNT(*) FROM visits", "SELECT COUNT(*) FROM visits WHERE
 SELVES = "".join(f" JOIN visits v{i} ON v{i}.patient = a.patient" for i in range(9))
 FLAGS = ", ".join(f"age > {i}" for i in range(20))
 SUMS = ", ".join(f"SUM(age + {i})" for i in range(150))
+MANY = " UNION ALL ".join(f"{WHERE} age > {i}" for i in range(1, 66))
 POWERS = "POW(" * 5 + "CLAMP(age, 0, 1)" + ", 8)" * 5
 GENERATED = [
     (f"{COUNT} a{SELVES}", "more than 8 tables", "fewer"),
@@ -38,6 +39,8 @@ GENERATED = [
     (f"SELECT {SUMS} FROM visits", "100 aggregates", "several"),
     (f"{COUNT} GROUP BY {FLAGS}", "10 keys", "fewer"),
     (f"{WHERE} {POWERS} = 1", "5,000 parts", "sub-query"),
+    (f"{WHERE} age > 0 UNION ALL {MANY}", "more than 64 questions", "by themselves"),
+    (f"{COUNT} GROUP BY GROUPING SETS ({', '.join(['sex'] * 500)})", "64 grouping", "name those"),
 ]
 REFUSED = [*(tuple(case) for case in LISTED), *GENERATED]
 

@@ -132,7 +132,7 @@ def _may_open(token: Token, inside: Sequence[str]) -> bool:
 def _checked(trees: Sequence[exp.Expr]) -> exp.Expr:
     """The only tree, if it has few nodes and is not deep.
 
-    Chains of AND and OR are one level; lists have a limit of their own.
+    Chains of AND, of OR and of UNION are one level; lists have a limit of their own.
     """
     from sqlglot import exp
 
@@ -151,7 +151,8 @@ def _checked(trees: Sequence[exp.Expr]) -> exp.Expr:
         for child in node.iter_expressions():
             if isinstance(node, exp.In) and isinstance(child, exp.Literal):
                 continue
-            chained = isinstance(child, exp.And | exp.Or) and type(child) is type(node)
+            chains = exp.And | exp.Or | exp.Union
+            chained = isinstance(child, chains) and type(child) is type(node)
             waiting.append((child, depth if chained else depth + 1))
     return trees[0]
 
