@@ -163,10 +163,11 @@ def test_what_was_declared_before_is_answered_as_it_was_declared(
 
 
 def test_an_answer_of_an_earlier_edition_is_free_and_a_new_one_is_priced_anew(
-    curator: Curator, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, curator: Curator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("quaestor.curator.pricing.offers.measures_of", _first)
-    before = curator.ask(MEDIAN, whole_error=False, epsilon=1.0)
+    with Curator.from_file(tmp_path / "quaestor.toml") as earlier:
+        before = earlier.ask(MEDIAN, whole_error=False, epsilon=1.0)
     monkeypatch.undo()
     assert curator.preview(MEDIAN, whole_error=False, epsilon=1.0).free
     assert curator.ask(MEDIAN, whole_error=False, epsilon=1.0).to_json() == before.to_json()

@@ -13,10 +13,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["BoundedConnection"]
+__all__ = ["PatientConnection"]
 
 
-class BoundedConnection(H11Protocol):
+class PatientConnection(H11Protocol):
     """A connection that is cut when its client is too slow."""
 
     headers_within = 10.0

@@ -36,7 +36,7 @@ def serve(settings: ServiceSettings, *, say: Callable[[str], None]) -> None:
     except ImportError:
         raise MissingExtra("uvicorn", extra="service", purpose="the service") from None
     from quaestor.service.app import open_curator
-    from quaestor.service.connection import BoundedConnection
+    from quaestor.service.connection import PatientConnection
     from quaestor.service.request_log import set_up_logs
 
     with open_curator(settings) as curator:
@@ -63,7 +63,7 @@ def serve(settings: ServiceSettings, *, say: Callable[[str], None]) -> None:
             workers=settings.processes,
             log_config=set_up_logs(),
             access_log=False,
-            http=BoundedConnection,
+            http=PatientConnection,
             ws="none",
             limit_concurrency=_MOST_CONNECTIONS,
             server_header=False,

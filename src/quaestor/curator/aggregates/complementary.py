@@ -30,12 +30,14 @@ from quaestor.curator.aggregates.recipe import (
     Recipe,
     approximate_reach,
 )
-from quaestor.curator.kernel.measures import JointTotals, Total
+from quaestor.curator.kernel.measures import JointTotals, RowCount, Total
 from quaestor.curator.language.expressions import Arithmetic, Case, Constant, IsNull
 from quaestor.mechanisms import Geometric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from quaestor.curator.aggregates.aggregate_kind import Stepped
     from quaestor.curator.aggregates.recipe import Noised, Scatter
@@ -227,6 +229,13 @@ class OfComplements(Linear):
             approximate=False,
         )
 
+    def measured(
+        self, noised: Mapping[Measure, Noised], measure: Measure
+    ) -> NDArray[np.float64] | None:
+        """The count, or the sum in steps of the measure that would be it alone."""
+        found = self.estimates(noised, confidence=0.5).values.astype(np.float64)
+        return found / measure.step if isinstance(measure, Total) else found
+
     def _error(self, scatters: Mapping[Measure, Scatter]) -> float:
         each = scatters[self.measures[0]].standard_error
         return math.hypot(*(x * each for x in self.times), self.rounds * 12**-0.5)
@@ -305,6 +314,12 @@ class ComplementaryMean(Recipe):
         reaches = self._reaches(noised[self.joint].scatter, 1 - risk / 8)
         ends = whole_mean((total.values, rows.values), reaches, missing, risk=risk)
         return self.centre + ends[0], self.centre + ends[1]
+
+    def measured(
+        self, noised: Mapping[Measure, Noised], measure: Measure
+    ) -> NDArray[np.float64] | None:
+        """The rows; a total about the middle of the bounds is no sum that can lack a share."""
+        return self._parts(noised)[1].values if isinstance(measure, RowCount) else None
 
     def expected(
         self, name: str, scatters: Mapping[Measure, Scatter], *, confidence: float

@@ -188,6 +188,13 @@ class Recipe(ABC):
         del noised, missing, confidence
         return None
 
+    def measured(
+        self, noised: Mapping[Measure, Noised], measure: Measure
+    ) -> NDArray[np.float64] | None:
+        """What was released of a measure, or follows for it from others; None if nothing does."""
+        held = noised.get(measure)
+        return None if held is None else held.values.astype(np.float64)
+
     def whole_words(
         self, noised: Mapping[Measure, Noised], missing: Sequence[Missing], *, confidence: float
     ) -> str | None:

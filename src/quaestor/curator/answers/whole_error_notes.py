@@ -92,10 +92,10 @@ def _cut(place: int, shown: ReleasedGroups) -> float:
     shares = [0.0]
     looks = max(1, sum(each.groups for lack in shown.missing for each in lack or ()))
     for each in (shown.missing[place] if shown.missing else None) or ():
-        figures = shown.noised.get(each.cut.inner)
+        figures = shown.recipes[place].measured(shown.noised, each.cut.inner)
         if figures is None or each.excess is None or not each.cut.grows:
             continue
         surely = each.within((1 - shown.confidence) / (10 * looks))[0] / each.cut.step
-        there = np.maximum(figures.values.astype(np.float64), 1.0) + surely
+        there = np.maximum(figures, 1.0) + surely
         shares.append(float(np.max(surely / there, initial=0.0)))
     return max(shares)
