@@ -12,11 +12,11 @@ from quaestor.curator import Curator
 from quaestor.errors import InvalidParameter, RefusedQuery, RequestRefused
 from quaestor.service import dry_run as module
 from quaestor.service.dry_run import dry_run
-from quaestor.service.pages.amounts_shown import down, up
-from quaestor.service.pages.asked_question import AskedQuestion
-from quaestor.service.pages.budget_view import burn_down, projection
-from quaestor.service.pages.charts import bar_charts, round_ticks
-from quaestor.service.pages.question_form import sql_of
+from quaestor.service.pages.content.amounts_shown import down, up
+from quaestor.service.pages.content.asked_question import AskedQuestion
+from quaestor.service.pages.content.budget_view import burn_down, projection
+from quaestor.service.pages.content.charts import bar_charts, round_ticks
+from quaestor.service.pages.content.question_form import sql_of
 from quaestor.service.shapes import PreviewBody, QuestionBody
 from tests.curator.hospital import write_hospital
 

@@ -8,8 +8,8 @@ from fastapi import Response
 from starlette.requests import Request
 
 from quaestor.errors import QuaestorError
-from quaestor.service.pages.charts import region_chart
-from quaestor.service.pages.form_fields import SentForm, read_shape, text_of
+from quaestor.service.pages.content.charts import region_chart
+from quaestor.service.pages.content.form_fields import SentForm, read_shape, text_of
 from quaestor.service.pages.layout import page
 from quaestor.service.problems import problem_of
 from quaestor.service.routes.accountant import epsilon, explain, region

@@ -7,8 +7,8 @@ from fastapi.responses import RedirectResponse
 from starlette.requests import Request
 
 from quaestor.service.core import TheService
-from quaestor.service.pages.asked_question import AskedQuestion
-from quaestor.service.pages.charts import bar_charts
+from quaestor.service.pages.content.asked_question import AskedQuestion
+from quaestor.service.pages.content.charts import bar_charts
 from quaestor.service.pages.layout import page
 from quaestor.service.routes.approvals import list_approvals
 from quaestor.service.routes.jobs import answer_of, cancel_job, list_jobs, show_job

@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse
 from starlette.requests import Request
 
 from quaestor.service.core import TheService
-from quaestor.service.pages.form_fields import SentForm, read_shape, text_of
+from quaestor.service.pages.content.form_fields import SentForm, read_shape, text_of
 from quaestor.service.pages.layout import page
 from quaestor.service.routes.accounts import list_accounts
 from quaestor.service.routes.approvals import decide, list_approvals

@@ -13,18 +13,18 @@ from quaestor.errors import QuaestorError
 from quaestor.service.callers import Caller
 from quaestor.service.core import ServiceCore, TheService
 from quaestor.service.dry_run import dry_run
-from quaestor.service.pages.asked_question import AskedQuestion
-from quaestor.service.pages.charts import bar_charts
-from quaestor.service.pages.form_fields import SentForm, text_of
-from quaestor.service.pages.layout import fragment, page
-from quaestor.service.pages.price_view import PriceView, price_view
-from quaestor.service.pages.question_form import (
+from quaestor.service.pages.content.asked_question import AskedQuestion
+from quaestor.service.pages.content.charts import bar_charts
+from quaestor.service.pages.content.form_fields import SentForm, text_of
+from quaestor.service.pages.content.price_view import PriceView, price_view
+from quaestor.service.pages.content.question_form import (
     COMPARISONS,
     COUNTS,
     FIGURES,
     completion_words,
     sql_of,
 )
+from quaestor.service.pages.layout import fragment, page
 from quaestor.service.problems import problem_of
 from quaestor.service.routes.accounts import list_accounts
 from quaestor.service.routes.approvals import submit

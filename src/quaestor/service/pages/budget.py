@@ -8,9 +8,14 @@ from fastapi import Response
 from starlette.requests import Request
 
 from quaestor.service.core import TheService
-from quaestor.service.pages.budget_view import burn_down, charges_by, guarantee_of, projection
+from quaestor.service.pages.content.budget_view import (
+    burn_down,
+    charges_by,
+    guarantee_of,
+    projection,
+)
+from quaestor.service.pages.content.price_view import attack_view
 from quaestor.service.pages.layout import page
-from quaestor.service.pages.price_view import attack_view
 from quaestor.service.routes.accounts import (
     list_accounts,
     list_entries,

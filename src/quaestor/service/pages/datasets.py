@@ -7,9 +7,9 @@ from starlette.requests import Request
 
 from quaestor.service.core import TheService
 from quaestor.service.pages.budget import by_blocks
-from quaestor.service.pages.budget_view import guarantee_of
+from quaestor.service.pages.content.budget_view import guarantee_of
+from quaestor.service.pages.content.price_view import attack_view
 from quaestor.service.pages.layout import page
-from quaestor.service.pages.price_view import attack_view
 from quaestor.service.routes.accounts import list_accounts
 from quaestor.service.routes.datasets import list_datasets
 from quaestor.service.rules import SIGNED_IN, RouteFamily, SomebodyKnown

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 
 from quaestor.service.callers import FIELD, Caller
-from quaestor.service.pages.amounts_shown import FILTERS
+from quaestor.service.pages.content.amounts_shown import FILTERS
 from quaestor.service.rules import SIGNED_IN, Rule, only
 
 __all__ = ["NAVIGATION", "POLICY", "NavigationItem", "fragment", "page"]

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from quaestor.ledger import ROLES
 from quaestor.service.callers import Caller
 from quaestor.service.core import ServiceCore, TheService
-from quaestor.service.pages.form_fields import SentForm, read_shape, text_of
+from quaestor.service.pages.content.form_fields import SentForm, read_shape, text_of
 from quaestor.service.pages.layout import page
 from quaestor.service.routes.people import (
     add_person,

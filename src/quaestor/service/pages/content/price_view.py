@@ -10,7 +10,7 @@ from quaestor.accounting.expressions import parse_releases
 from quaestor.accounting.releases import counts_of
 from quaestor.accounting.releases.black_box import ApproxDP, PureDP
 from quaestor.errors import QuaestorError
-from quaestor.service.pages.charts import RegionChart, region_chart
+from quaestor.service.pages.content.charts import RegionChart, region_chart
 from quaestor.service.routes.questions import preview
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from quaestor.service.pages.charts import StepChart, step_chart
+from quaestor.service.pages.content.charts import StepChart, step_chart
 
 __all__ = ["BurnDown", "Projection", "burn_down", "charges_by", "guarantee_of", "projection"]
 

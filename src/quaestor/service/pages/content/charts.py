@@ -39,7 +39,7 @@ def round_ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     >>> round_ticks(-3, 8)
     [-4.0, -2.0, 0.0, 2.0, 4.0, 6.0, 8.0]
     >>> round_ticks(0, 0)
-    [0.0, 1.0]
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
     if not high > low:
         high = low + 1.0

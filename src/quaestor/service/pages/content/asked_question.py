@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from starlette.datastructures import FormData
 
-from quaestor.service.pages.form_fields import read_shape, text_of
+from quaestor.service.pages.content.form_fields import read_shape, text_of
 from quaestor.service.shapes import PreviewBody
 
 __all__ = ["AskedQuestion"]

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.datastructures import FormData
 
 from quaestor.errors import InvalidParameter
-from quaestor.service.pages.form_fields import text_of
+from quaestor.service.pages.content.form_fields import text_of
 
 __all__ = ["COMPARISONS", "COUNTS", "FIGURES", "completion_words", "sql_of"]
 
