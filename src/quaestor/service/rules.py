@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI
@@ -16,8 +15,6 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
-from starlette.staticfiles import StaticFiles
 
 from quaestor.errors import NotAllowed
 from quaestor.ledger import ROLES
@@ -28,7 +25,6 @@ __all__ = [
     "EVERYBODY",
     "SIGNED_IN",
     "GuardedRoute",
-    "PublicFiles",
     "RouteFamily",
     "Rule",
     "SomebodyKnown",
@@ -105,15 +101,6 @@ class GuardedRoute(APIRoute):
             return await handler(request)
 
         return guarded
-
-
-class PublicFiles(Mount):
-    """Files of a folder that everybody may read, such as style sheets."""
-
-    rule = EVERYBODY
-
-    def __init__(self, path: str, folder: Path) -> None:
-        super().__init__(path, app=StaticFiles(directory=folder), name=path.strip("/"))
 
 
 @dataclass(slots=True)
