@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from quaestor.ledger import ROLES
-from quaestor.service.callers import place_of_client
+from quaestor.service.identity.callers import place_of_client
 from tests.service.running import COUNT, PATIENCE, RunningService, made_hospital, running
 from tests.service.test_rules import ROUTES
 

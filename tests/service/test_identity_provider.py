@@ -16,8 +16,8 @@ from joserfc.jwk import OctKey, RSAKey
 from quaestor.curator.catalog.catalog_file import catalog_from_toml
 from quaestor.curator.catalog.identity_provider import ProviderPlan, is_safe_address
 from quaestor.errors import IdentityRefused, InvalidCatalog, MissingAddress, ProviderUnavailable
-from quaestor.service.handshake import Handshake
-from quaestor.service.identity_provider import IdentityProvider
+from quaestor.service.identity.handshake import Handshake
+from quaestor.service.identity.provider import IdentityProvider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from quaestor.errors import UnknownAnalyst
 
 if TYPE_CHECKING:
     from quaestor.ledger import Account, Entry
-    from quaestor.service.callers import Caller
     from quaestor.service.core import ServiceCore
+    from quaestor.service.identity.callers import Caller
 
 __all__ = ["account_view", "entry_view", "may_ask"]
 

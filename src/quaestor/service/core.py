@@ -10,10 +10,10 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from quaestor.errors import QuaestorError
-from quaestor.service.callers import Callers
 from quaestor.service.event_streams import StreamLimit
-from quaestor.service.handshake import Handshakes
-from quaestor.service.identity_provider import IdentityProvider
+from quaestor.service.identity.callers import Callers
+from quaestor.service.identity.handshake import Handshakes
+from quaestor.service.identity.provider import IdentityProvider
 from quaestor.service.job_runner import JobRunner
 from quaestor.service.metrics import RequestCounts
 from quaestor.service.request_log import log_event, log_failure
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.session import Curator
     from quaestor.ledger import Account
-    from quaestor.service.callers import Caller
+    from quaestor.service.identity.callers import Caller
     from quaestor.service.settings import ServiceSettings
 
 __all__ = ["ServiceCore", "TheService"]

@@ -11,7 +11,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 
 from quaestor.errors import QuaestorError, RequestRefused
-from quaestor.service.callers import place_of_client
+from quaestor.service.identity.callers import place_of_client
 from quaestor.service.pages.problem_page import answer_problem
 from quaestor.service.request_log import log_event, log_failure
 

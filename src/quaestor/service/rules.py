@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from quaestor.errors import NotAllowed
 from quaestor.ledger import ROLES
-from quaestor.service.callers import SAFE, Caller
+from quaestor.service.identity.callers import SAFE, Caller
 from quaestor.service.problems import PROBLEM_RESPONSES
 
 __all__ = [

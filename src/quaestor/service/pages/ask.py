@@ -10,9 +10,9 @@ from starlette.requests import Request
 
 from quaestor.curator.answers.answer import Answer
 from quaestor.errors import QuaestorError
-from quaestor.service.callers import Caller
 from quaestor.service.core import ServiceCore, TheService
 from quaestor.service.dry_run import dry_run
+from quaestor.service.identity.callers import Caller
 from quaestor.service.pages.content.asked_question import AskedQuestion
 from quaestor.service.pages.content.charts import bar_charts
 from quaestor.service.pages.content.form_fields import SentForm, text_of

@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 
-from quaestor.service.callers import FIELD, Caller
+from quaestor.service.identity.callers import FIELD, Caller
 from quaestor.service.pages.content.amounts_shown import FILTERS
 from quaestor.service.rules import SIGNED_IN, Rule, only
 

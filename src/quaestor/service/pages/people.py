@@ -10,8 +10,8 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 
 from quaestor.ledger import ROLES
-from quaestor.service.callers import Caller
 from quaestor.service.core import ServiceCore, TheService
+from quaestor.service.identity.callers import Caller
 from quaestor.service.pages.content.form_fields import SentForm, read_shape, text_of
 from quaestor.service.pages.layout import page
 from quaestor.service.routes.people import (

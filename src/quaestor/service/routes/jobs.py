@@ -13,9 +13,9 @@ from starlette.concurrency import run_in_threadpool
 
 from quaestor.curator.answers.answer import Answer
 from quaestor.errors import JobUnfinished, UnknownJob
-from quaestor.service.callers import Caller
 from quaestor.service.core import ServiceCore, TheService
 from quaestor.service.event_streams import EventStream
+from quaestor.service.identity.callers import Caller
 from quaestor.service.job_views import job_view
 from quaestor.service.problems import MEDIA_TYPE
 from quaestor.service.rules import RouteFamily, SomebodyKnown, only

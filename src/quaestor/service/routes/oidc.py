@@ -9,9 +9,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.requests import Request
 
 from quaestor.errors import IdentityRefused, ProviderUnavailable, QuaestorError, TooManySignIns
-from quaestor.service.callers import place_of_request
 from quaestor.service.core import ServiceCore, TheService
-from quaestor.service.identity_provider import CALLBACK, IdentityProvider
+from quaestor.service.identity.callers import place_of_request
+from quaestor.service.identity.provider import CALLBACK, IdentityProvider
 from quaestor.service.pages.layout import page
 from quaestor.service.pages.sign_in_page import show_sign_in
 from quaestor.service.problems import problem_of

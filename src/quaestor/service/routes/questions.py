@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import Header, Response
 
 from quaestor.errors import LedgerUnavailable, QuaestorError
-from quaestor.service.callers import Caller
 from quaestor.service.core import ServiceCore, TheService
+from quaestor.service.identity.callers import Caller
 from quaestor.service.inquiries import inquiry_from
 from quaestor.service.job_views import job_view
 from quaestor.service.problems import plain

@@ -9,8 +9,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.requests import Request
 
 from quaestor.errors import InvalidParameter, SignInFailed, TooManySignIns
-from quaestor.service.callers import place_of_request
 from quaestor.service.core import ServiceCore, TheService
+from quaestor.service.identity.callers import place_of_request
 from quaestor.service.pages.sign_in_page import place_here, show_sign_in
 from quaestor.service.rules import EVERYBODY, SIGNED_IN, RouteFamily, SomebodyKnown
 from quaestor.service.shapes import SignInBody

@@ -14,8 +14,8 @@ from quaestor.service.pages.content.charts import RegionChart, region_chart
 from quaestor.service.routes.questions import preview
 
 if TYPE_CHECKING:
-    from quaestor.service.callers import Caller
     from quaestor.service.core import ServiceCore
+    from quaestor.service.identity.callers import Caller
     from quaestor.service.shapes import PreviewBody
 
 __all__ = ["AttackView", "PriceView", "attack_view", "price_view"]

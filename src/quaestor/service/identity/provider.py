@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
     from quaestor.curator.catalog.identity_provider import ProviderPlan
-    from quaestor.service.handshake import Handshake
+    from quaestor.service.identity.handshake import Handshake
 
 __all__ = ["CALLBACK", "IdentityProvider"]
 

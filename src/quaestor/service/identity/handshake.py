@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from itsdangerous import BadSignature, Signer, TimestampSigner
 
 from quaestor.errors import IdentityRefused
-from quaestor.service.callers import cookie_name, on_this_machine
+from quaestor.service.identity.callers import cookie_name, on_this_machine
 
 if TYPE_CHECKING:
     from starlette.requests import Request
