@@ -191,7 +191,7 @@ SETTINGS = (
         rows=_visits(20_000, _skewed, _heavy),
         declared=_limits(),
         sql="SELECT COUNT(*) AS n, AVG(cost) AS mean FROM v WHERE cost > 20",
-        widest=600,
+        widest=1_000,
     ),
     Setting(
         name="a key that bounds move",

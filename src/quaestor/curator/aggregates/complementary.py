@@ -211,7 +211,7 @@ class OfComplements(Linear):
         if not 0 < confidence < 1:
             return math.inf
         reach = _reach(scatters[self.measures[0]], self.times, confidence)
-        return reach + 0.5 * self.rounds
+        return float(math.floor(reach + 0.5)) if self.rounds else reach  # both are whole
 
     def estimates(self, noised: Mapping[Measure, Noised], *, confidence: float) -> Estimates:
         """The figures, their noise, and an interval that is certain."""
