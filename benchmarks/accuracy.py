@@ -389,7 +389,7 @@ def markdown(rows: Sequence[Row]) -> str:
         "  is not shown counts as 0. Keys and counts share one measurement.",
         "  Quaestor shows counts from 15 on. OpenDP 0.16 shows them from 14 on, for which a group",
         "  of one person is shown with probability exp(-13) / (1 + exp(-1)) = 1.65e-06, more than",
-        "  the delta that was asked for; it states that of noise above 13, not of 13 and more. The",
+        "  the delta that was asked for: by our calculation, not observed. The",
         "  second row has both at the threshold that keeps this delta.",
         "- Tumult Analytics 0.21 was not measured: on Python 3.11 it needs Spark before 3.6 and",
         "  pandas 1, which clash with those that Quaestor is tested with.",

@@ -9,7 +9,7 @@ from quaestor.curator.engines.engine import _names
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyUnits
 from quaestor.curator.kernel.figures import gathered
 from quaestor.curator.kernel.measurement import Measurement
-from quaestor.curator.kernel.measures import Units
+from quaestor.curator.kernel.measures import JointTotals, Units
 from quaestor.curator.kernel.relations import Relations
 from quaestor.curator.kernel.statement import statements_of
 from quaestor.curator.pricing.offers import cells_of
@@ -88,7 +88,12 @@ def answer(engine: Engine, query: Query, measures: Sequence[Measure]) -> Answer:
             )
             for group in found.groups
         ]
-    return groups, found.units, {one: found.values[one] for one in measures}
+    return groups, found.units, {one: _by_group(one, found.values[one]) for one in measures}
+
+
+def _by_group(measure: Measure, column: list[Any]) -> list[Any]:
+    """The figure of every group; of totals with a joint bound, all of them."""
+    return list(zip(*column, strict=True)) if isinstance(measure, JointTotals) else column
 
 
 def in_order(found: Answer) -> Answer:

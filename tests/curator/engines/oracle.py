@@ -563,6 +563,8 @@ def _measure(measure: m.Measure, members: list[tuple[Cell, list[Row]]]) -> Any:
         return sum(min(measure.rows, _there(measure, rows)) for _, rows in members)
     if isinstance(measure, m.Total):
         return sum(_total(_steps(measure, rows), measure.rows) for _, rows in members)
+    if isinstance(measure, m.JointTotals):
+        return _jointly(measure, members)
     if isinstance(measure, m.Distinct):
         return len({code for unit, rows in members for code in _different(measure, unit, rows)})
     assert isinstance(measure, m.ValueCounts)
@@ -571,6 +573,18 @@ def _measure(measure: m.Measure, members: list[tuple[Cell, list[Row]]]) -> Any:
         for value in _thinned(sorted(_steps(measure, rows)), measure.rows):
             counts[value] = counts.get(value, 0) + 1
     return counts
+
+
+def _jointly(measure: m.JointTotals, members: list[tuple[Cell, list[Row]]]) -> tuple[int, ...]:
+    """Every total, of what the totals before it have left of the bound."""
+    sums = [0] * len(measure.totals)
+    for _, rows in members:
+        left = measure.bound
+        for at, total in enumerate(measure.totals):
+            part = int(_clip(_total(_steps(total, rows), total.rows), -left, left))
+            sums[at] += part
+            left -= abs(part)
+    return tuple(sums)
 
 
 def _there(measure: m.RowCount, rows: list[Row]) -> int:
