@@ -14,7 +14,7 @@ from quaestor.curator.kernel.draws import (
     NoisyTop,
     NoisyUnits,
 )
-from quaestor.curator.kernel.measures import UnitBins
+from quaestor.curator.kernel.measures import JointTotals, UnitBins
 from quaestor.curator.pricing.priced_compound import price_question
 from quaestor.curator.pricing.priced_question import Budget, plan_question
 from quaestor.errors import EngineFailed
@@ -117,10 +117,14 @@ def figures_of(
                 kind, bound, cells = "top", int(draw.mechanism.sensitivity), len(labels)
                 values = found.values[draw.measure]
             case NoisyMeasure():
-                # the bins of one cell, as the counts of a histogram, move by the bound in all
-                kind = "quantile" if isinstance(draw.measure, UnitBins) else "measure"
+                # the bins of one cell, or its joint totals, move by the bound in all, as the counts
+                # of a histogram do
+                vector = isinstance(draw.measure, UnitBins | JointTotals)
+                kind = "quantile" if vector else "measure"
                 bound = draw.mechanism.sensitivity * draw.grain
                 values = found.values[draw.measure]
+                if isinstance(draw.measure, JointTotals):
+                    values = [dict(enumerate(each)) for each in zip(*values, strict=True)]
             case _:
                 raise AssertionError(draw)
         own = labels if draw.measure.by_cell else [("all cells",)]

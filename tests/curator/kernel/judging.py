@@ -15,7 +15,6 @@ from quaestor.curator.kernel.draws import (
     NoisyUnits,
 )
 from quaestor.curator.kernel.figures import prepare
-from quaestor.curator.kernel.measures import JointTotals
 from quaestor.curator.language.expressions import Column
 from quaestor.curator.language.query import Scan
 from quaestor.errors import QuaestorError
@@ -168,10 +167,6 @@ def _priced(draw: object, made: Drawn, most: int, *, top: bool) -> Drawn:
             cells = most if top else draw.spread
         case _:
             raise AssertionError(draw)
-    if isinstance(draw, NoisyMeasure) and isinstance(draw.measure, JointTotals):
-        # The vector of a cell moves by at most the bound in all, as the counts of a histogram do.
-        vectors = [dict(enumerate(each)) for each in zip(*made.values, strict=True)]
-        made = replace(made, kind="quantile", values=vectors)
     return replace(made, cells=cells)
 
 
