@@ -109,8 +109,10 @@ def _lacking(measure: Excess, values: list[tuple[int, int]]) -> int:
     assert isinstance(inner, Total)
     assert isinstance(outer, Total)
     at, (near, far) = (0, ((0, 10), (0, 100))) if inner.low == 0 else (1, ((-10, 10), (-30, 20)))
-    mine = [_clip(each[at], *near) for each in values]
-    theirs = [_clip(each[at], *far) for each in values]
+    assert measure.times == 1
+    steps = round(1 / inner.step)  # means are in fine steps
+    mine = [_clip(each[at], *near) * steps for each in values]
+    theirs = [_clip(each[at], *far) * steps for each in values]
     return _contribution(theirs, outer.rows) - _contribution(mine, inner.rows)
 
 

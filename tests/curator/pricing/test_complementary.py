@@ -22,6 +22,7 @@ from quaestor.curator.language.expressions import (
     Aggregated,
     Arithmetic,
     Call,
+    Cast,
     Comparison,
     Constant,
     IsNull,
@@ -63,15 +64,16 @@ def test_a_unit_moves_all_totals_by_the_bound_and_no_more(
     absent: bool,  # noqa: FBT001
 ) -> None:
     whole = stepped(X, low=float(low), high=float(high), step=1.0)
-    measure = Complements(whole=whole, rows=2, absent=absent).measure
-    assert measure.bound == 2 * (high - low)
+    made = Complements(asked=whole, rows=2, absent=absent)
+    measure, width = made.measure, made.width
+    assert measure.bound == 2 * width
     values: list[float | None] = [None, *map(float, range(low, high + 1))]
     for number in (1, 2):
         for own in combinations_with_replacement(range(len(values)), number):
             held = [values[at] for at in own]
             counted = len(held) if absent else sum(value is not None for value in held)
             # neither more nor less: nothing that was priced is wasted
-            assert sum(contribution(measure, held)) == counted * (high - low)
+            assert sum(contribution(measure, held)) == counted * width
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3])
@@ -155,6 +157,7 @@ def test_means_sums_and_counts_of_one_operand_are_one_measure() -> None:
         (IsNull(X), X, False),
         (IsNull(X), Call("coalesce", (X, TWO)), True),
         (Not(IsNull(X)), Arithmetic("/", X, X), False),
+        (Not(IsNull(X)), Cast(X, "integer"), False),  # a text need not be a number
     ],
 )
 def test_rows_without_a_value_are_not_counted_where_there_are_none(

@@ -34,7 +34,7 @@ def test_declared_groups_are_all_there_whatever_the_data() -> None:
     joint, histogram = offered.measuring.measures
     left_out = Exact(
         [(2,)],
-        {joint: [[2500], [2500], [0]]},
+        {joint: [[25 * joint.sensitivity], [25 * joint.sensitivity], [0]]},
         [5],
         {histogram: [{4: 9}]},  # type: ignore[dict-item]
     )

@@ -53,6 +53,7 @@ __all__ = [
     "SqlReader",
     "Stepped",
     "centred_steps",
+    "evened",
     "finer",
     "of_one_operand",
     "rows_of",
@@ -64,6 +65,7 @@ __all__ = [
 
 MOST_STEPS = 2**24  # from 0 to a value: so no sum of 2^38 rows leaves 63 bits
 MOST_FINE_STEPS = 2**34  # of one unit in a total: so those of 2^27 units stay within 61 bits
+_MOST_EVEN_STEPS = 2**22  # of one unit in a total: so many that one of them is nothing
 _CLOSE = Fraction(1, 10**6)  # a bound that is a decimal fraction is a multiple but for rounding
 
 
@@ -379,6 +381,24 @@ def second_finer(whole: Stepped, rows: int) -> Stepped:
     """The same in the second edition of pricing: of bounds that are far from zero it is coarser."""
     bounds = whole.low * whole.step, whole.high * whole.step
     return finer(whole, rows) if whole.step == default_step(*bounds) else whole
+
+
+def evened(whole: Stepped, rows: int) -> Stepped:
+    """The same in steps so small that it does not matter how what a unit has is rounded to them.
+
+    A unit with more rows than count counts with a share of what it has, rounded towards zero: in
+    steps of one, of somebody who smoked at two visits of three and counts with one, nothing is left
+    of the visits that were counted either way.
+
+    >>> from quaestor.curator.language.expressions import Column
+    >>> flag = evened(stepped(Column("smoker"), low=0.0, high=1.0, step=1.0), 4)
+    >>> flag.high, flag.high * flag.step
+    (1048576, 1.0)
+    """
+    times = 1
+    while rows * whole.reach * times * 2 <= _MOST_EVEN_STEPS:
+        times *= 2
+    return replace(whole, low=whole.low * times, high=whole.high * times, step=whole.step / times)
 
 
 def _divided(whole: Stepped, rows: int) -> Stepped:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from quaestor.curator.aggregates.aggregate_kind import centred_steps, evened, rows_of, total_of
 from quaestor.curator.aggregates.linearised import Linearised, ratio_interval
 from quaestor.curator.aggregates.mean import whole_mean
 from quaestor.curator.aggregates.recipe import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from quaestor.curator.aggregates.aggregate_kind import Stepped
     from quaestor.curator.aggregates.recipe import Noised, Scatter
     from quaestor.curator.aggregates.whole_error import Ends, Missing
+    from quaestor.curator.kernel.cut_measures import Counted
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.language.query import Aggregate
@@ -53,12 +55,18 @@ __all__ = ["ComplementaryMean", "Complements", "OfComplements", "laplace_sum_rea
 class Complements:
     """The totals of one operand in whole steps, at most so many rows of a unit.
 
-    With ``absent`` rows without a value are counted too, in a third total.
+    With ``absent`` rows without a value are counted too, in a third total. The totals are in finer
+    steps than ``asked``, so that they add up for units that have too many rows, too.
     """
 
-    whole: Stepped
+    asked: Stepped
     rows: int
     absent: bool
+
+    @property
+    def whole(self) -> Stepped:
+        """The operand in the steps of the totals."""
+        return evened(self.asked, self.rows)
 
     @property
     def width(self) -> int:
@@ -69,8 +77,9 @@ class Complements:
     def measure(self) -> JointTotals:
         """What is drawn.
 
-        With a third total none of them is of NULL, so that units of too many rows are cut in all
-        three by the same share.
+        Units of too many rows are cut as they are in a count of the operand, and in its sum: by
+        their rows with a value. The third total, of rows without one, comes last and has what is
+        left of the joint bound, so that all three are W times the rows that count.
         """
         whole, step = self.whole, self.whole.step
         operand = whole.operand
@@ -80,12 +89,8 @@ class Complements:
         below: Expression = Arithmetic("-", Constant(whole.high * step, "real"), operand)
         operands = [above, below]
         if self.absent:
-            none, all_of_it = Constant(0.0, "real"), Constant(self.width * step, "real")
-            lacking = IsNull(operand)
-            operands = [
-                *(Case(((lacking, none),), each) for each in operands),
-                Case(((lacking, all_of_it),), none),
-            ]
+            none, all_of_it = Constant(None, "real"), Constant(self.width * step, "real")
+            operands.append(Case(((IsNull(operand), all_of_it),), none))
         totals = tuple(
             Total(operand=each, low=0, high=self.width, step=step, rows=self.rows)
             for each in operands
@@ -117,7 +122,8 @@ class Complements:
             largest=self.rows * whole.reach * step,
             least=0.0 if whole.low >= 0 else -math.inf,
             most=0.0 if whole.high <= 0 else math.inf,
-            rounds=whole.low == 0 and float(step).is_integer(),
+            rounds=whole.low == 0 and float(self.asked.step).is_integer(),
+            cut=total_of(whole, self.rows),
         )
 
     def mean(self, aggregate: Aggregate) -> Recipe:
@@ -129,6 +135,8 @@ class Complements:
             centre=(self.whole.low + self.whole.high) / 2 * step,
             half=self.width / 2 * step,
             width=self.width,
+            rows=self.rows,
+            whole_steps=self.whole,
         )
 
 
@@ -188,6 +196,13 @@ class OfComplements(Linear):
     times: tuple[float, ...]
     rounds: bool = False
     """Whether estimates are rounded to whole numbers."""
+    cut: Total | None = None
+    """What limits cut of it, if that is a sum."""
+
+    @property
+    def cuts(self) -> tuple[tuple[Counted, float], ...] | None:
+        """The sum in steps as fine as those of the totals."""
+        return None if self.cut is None else ((self.cut, 0.0),)
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -254,6 +269,17 @@ class ComplementaryMean(Recipe):
     centre: float
     half: float
     width: int
+    rows: int
+    whole_steps: Stepped
+
+    @property
+    def cuts(self) -> tuple[tuple[Counted, float], ...]:
+        """The total about the middle in steps as fine as those of the totals, and the rows."""
+        middle, operand = centred_steps(self.whole_steps), self.whole_steps.operand
+        return (
+            (total_of(middle, self.rows), middle.centre),
+            (rows_of(operand, self.rows), 0.0),
+        )
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from quaestor.curator.aggregates.whole_error import Ends, Missing
+    from quaestor.curator.kernel.cut_measures import Counted
     from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.query import Aggregate
@@ -186,6 +187,11 @@ class Recipe(ABC):
         ``missing`` is of the measures that the aggregate's kind says are cut, in their order.
         """
         del noised, missing, confidence
+        return None
+
+    @property
+    def cuts(self) -> tuple[tuple[Counted, float], ...] | None:
+        """What limits cut of it, where that is in other steps than its kind says; else None."""
         return None
 
     def measured(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.compose import Composition
     from quaestor.accounting.releases import Release
     from quaestor.curator.aggregates.recipe import Recipe
+    from quaestor.curator.kernel.cut_measures import Counted
     from quaestor.curator.kernel.draws import Draw
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.query import Query
@@ -43,6 +44,7 @@ __all__ = [
     "Measuring",
     "Offer",
     "cells_of",
+    "cuts_by_place",
     "measures_of",
     "offer",
     "other_editions",
@@ -283,6 +285,14 @@ def measures_of(
         for measure in recipe.measures:
             taken[measure.histogram if isinstance(measure, Chosen | Reach) else measure] = None
     return Measuring(measures=tuple(taken), recipes=recipes, selects=selects)
+
+
+def cuts_by_place(
+    query: Query, *, edition: int, noise: Noise
+) -> dict[int, tuple[tuple[Counted, float], ...]]:
+    """What limits cut of aggregates, where that is not as their kinds say."""
+    recipes = measures_of(query, edition=edition, noise=noise).recipes
+    return {at: cuts for at, recipe in enumerate(recipes) if (cuts := recipe.cuts) is not None}
 
 
 def other_editions(query: Query, measuring: Measuring) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
 from quaestor.curator.pricing.editions import EARLIER, LATEST
-from quaestor.curator.pricing.offers import Accuracy, offer, other_editions
+from quaestor.curator.pricing.offers import Accuracy, cuts_by_place, offer, other_editions
 from quaestor.curator.questions.fine_columns import fine_columns
 from quaestor.curator.questions.outer_plan import outer_plan
 from quaestor.curator.questions.plan import describe
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.language.compound import Compound
     from quaestor.curator.language.query import Query
+    from quaestor.curator.pricing.budget_shares import Noise
     from quaestor.curator.pricing.offers import Offer
     from quaestor.curator.questions.outer_plan import OuterPlan
 
@@ -81,6 +82,13 @@ class Budget:
                 if value is not None
             ]
             raise InvalidParameter("budget", chosen, "one of epsilon, rho and accuracy")
+
+    @property
+    def noise(self) -> Noise:
+        """The noise that it buys."""
+        if self.accuracy is not None:
+            return self.accuracy.noise
+        return "geometric" if self.rho is None else "gaussian"
 
     def offer(
         self,
@@ -235,7 +243,10 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
     one of :mod:`quaestor.curator.pricing.editions`.
     """
     own = private_delta((query,), budget, delta=delta)
-    outer = outer_plan(query, catalog) if budget.whole_error else None
+    outer = None
+    if budget.whole_error:
+        cuts = cuts_by_place(query, edition=edition, noise=budget.noise)
+        outer = outer_plan(query, catalog, cuts_of=cuts)
     made = budget.offer(query, delta=own, edition=edition, outer=outer)
     fine = fine_columns(query, catalog) if edition == LATEST else ()
     if blocks is not None or fine:

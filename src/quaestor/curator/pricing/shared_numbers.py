@@ -14,7 +14,6 @@ from quaestor.curator.aggregates.complementary import Complements
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
-    Cast,
     Column,
     Comparison,
     Constant,
@@ -71,7 +70,7 @@ def shared_numbers(query: Query, *, counts_rows: bool) -> dict[int, Recipe]:
             continue  # a sum alone
         whole = finer(OfNumbers.steps(key), query.contribution.rows)
         absent = key == host and key not in sure
-        made = Complements(whole=whole, rows=query.contribution.rows, absent=absent)
+        made = Complements(asked=whole, rows=query.contribution.rows, absent=absent)
         for at in numbers[key]:
             recipes[at] = (made.mean if asked[at].function == "mean" else made.total)(asked[at])
         for at in own[key]:
@@ -101,7 +100,10 @@ def _sure(key: Aggregate, rows: Relation) -> bool:
 
 
 def surely_there(operand: Expression, rows: Relation) -> bool:
-    """Whether a number has a value in every row, because of conditions that the rows fulfil."""
+    """Whether a number has a value in every row, because of conditions that the rows fulfil.
+
+    Of a cast that is never certain: not every text is a number.
+    """
     known = {name for condition in _conditions(rows) for name in _needed(condition)}
     return _follows(operand, known)
 
@@ -112,8 +114,6 @@ def _follows(operand: Expression, known: set[str]) -> bool:
             return operand.name in known
         case Constant():
             return operand.value is not None
-        case Cast(operand=inner, kind="integer" | "real"):
-            return isinstance(inner, Column) and inner.name in known
         case Arithmetic(operator="+" | "-" | "*"):
             return _follows(operand.left, known) and _follows(operand.right, known)
         case Call(function="coalesce" | "clamp"):

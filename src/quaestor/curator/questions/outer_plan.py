@@ -50,8 +50,11 @@ if TYPE_CHECKING:
 
     from quaestor.curator.analysis.facts import ValueFacts
     from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.kernel.cut_measures import Counted
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.language.query import Aggregate, Query, Relation
+
+    Listed = tuple[tuple[Counted, float], ...]
 
 __all__ = ["OuterPlan", "outer_plan"]
 
@@ -79,10 +82,14 @@ class OuterPlan:
         return tuple(cut for cut in dict.fromkeys(listed) if cut.measures)
 
 
-def outer_plan(query: Query, catalog: Catalog) -> OuterPlan | None:
+def outer_plan(
+    query: Query, catalog: Catalog, *, cuts_of: Mapping[int, Listed] | None = None
+) -> OuterPlan | None:
     """What the outer limits of a question's tables make of it; no data are touched.
 
     None where nothing is known of it: figures of each unit's own rows have limits of their own.
+    ``cuts_of`` has what limits cut of aggregates, by their places, where that is not as their kinds
+    say.
     """
     if _per_unit(query.rows):
         return None
@@ -102,10 +109,10 @@ def outer_plan(query: Query, catalog: Catalog) -> OuterPlan | None:
     cuts: list[tuple[Cut, ...] | None] = []
     words: dict[str, None] = {}
     sums: dict[Total, int] = {}
-    for aggregate in query.aggregates:
+    for place, aggregate in enumerate(query.aggregates):
         bounds = _bounds(aggregate, rows.schema)
         kind = kind_of(aggregate.function)
-        listed = kind.cuts(aggregate, counted.rows)
+        listed = (cuts_of or {}).get(place) or kind.cuts(aggregate, counted.rows)
         if bounds is None or listed is None:
             cuts.append(None)
             continue
