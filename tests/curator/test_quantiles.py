@@ -10,9 +10,13 @@ import pytest
 from quaestor.curator import Curator
 from quaestor.curator.accounts import open_from_catalog
 from quaestor.curator.catalog.catalog_file import read_catalog
+from quaestor.curator.kernel.draws import NoisyQuantile
+from quaestor.curator.kernel.measures import Chosen, ValueCounts
+from quaestor.curator.language.expressions import Column
 from quaestor.curator.pricing.editions import EARLIER, FIRST, LATEST
 from quaestor.curator.pricing.offers import measures_of
 from quaestor.errors import InvalidParameter, NotPlanned, RefusedQuery
+from quaestor.mechanisms import CountedQuantile
 from tests.curator.hospital import VISITS, write_hospital
 from tests.curator.pricing.tables import aggregate, query
 
@@ -181,3 +185,13 @@ def test_there_is_no_other_edition() -> None:
     assert tuple(range(LATEST - 1, 0, -1)) == EARLIER
     with pytest.raises(InvalidParameter, match="edition"):
         measures_of(query(aggregate("quantile")), edition=LATEST + 1)
+
+
+def test_no_row_is_left_out_of_a_median_however_many_there_are() -> None:
+    """If some were, a person's rows would take the place of others', and move ranks by more."""
+    counts = ValueCounts(operand=Column("x"), low=0, high=3, step=1.0, rows=2)
+    median = CountedQuantile(probability=0.5, low=0, high=3, epsilon=1.0, rows=2)
+    drawn = NoisyQuantile(
+        measure=Chosen(histogram=counts, probability=0.5), mechanism=median, spread=1
+    )
+    assert drawn.draw([{0: 2**40, 3: 2**41}, {0: 2**45 - 2**30, 3: 2**45}]).tolist() == [3, 3]

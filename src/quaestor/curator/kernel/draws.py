@@ -46,7 +46,8 @@ __all__ = ["Draw", "NoisyMeasure", "NoisyQuantile", "NoisyReach", "NoisyTop", "N
 _MOST_FIGURE = 2**61
 """Exact sums are cut to this; a sum that large has no use, and noise cannot overflow it."""
 _MOST_SCORE = 2**52
-_MOST_COUNT = 2**36
+_MOST_COUNT = 2**46
+"""More rows than there are: if some were left out, a unit could move ranks by twice as much."""
 
 
 def _check(name: str, given: float, least: float) -> None:

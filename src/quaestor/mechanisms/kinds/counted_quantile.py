@@ -29,6 +29,7 @@ __all__ = ["CountedQuantile", "checked_counts"]
 _PARTS = 2**16  # the probability is a multiple of 2^-16, so that scores are whole numbers
 _FARTHEST = 2**52  # in such parts of a rank; floats hold all whole numbers up to here
 _LARGEST = 2**40
+_MOST_ROWS = 2**46  # in parts of a rank they are below 2^62
 _COUNTS = "a mapping from whole numbers of the domain to counts, each at least 0"
 
 
@@ -122,6 +123,6 @@ def checked_counts(
     except (TypeError, ValueError, OverflowError, AttributeError):
         raise InvalidParameter("counts", Undisclosed(counts), _COUNTS) from None
     inside = bool(np.all((low <= values) & (values <= high) & (numbers > 0)))
-    if not inside or sum(numbers.tolist()) > _LARGEST:
+    if not inside or sum(numbers.tolist()) > _MOST_ROWS:
         raise InvalidParameter("counts", Undisclosed(counts), _COUNTS)
     return values, numbers
