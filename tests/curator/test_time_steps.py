@@ -11,6 +11,7 @@ import pytest
 from quaestor.curator import Curator
 from quaestor.curator.catalog.catalog_file import read_catalog
 from quaestor.curator.engines.engine import Engine
+from quaestor.curator.engines.stop import Stop
 from quaestor.errors import EngineFailed, RefusedQuery
 from tests.curator.hospital import write_hospital
 
@@ -68,3 +69,20 @@ def test_stored_answers_previews_and_refusals_do_not_wait(
     with pytest.raises(RefusedQuery):
         curator.ask("SELECT patient FROM visits", epsilon=1.0)
     assert not slept
+
+
+def test_what_is_stopped_before_its_step_fails_though_the_engine_had_finished(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop, measure = Stop(), Engine.measure
+
+    def stopped_afterwards(engine: Engine, measurement: Any) -> Any:
+        found = measure(engine, measurement)
+        stop.now()
+        return found
+
+    monkeypatch.setattr(Engine, "measure", stopped_afterwards)
+    with stop.watching(), pytest.raises(EngineFailed):
+        curator.ask(COUNT, epsilon=1.0)
+    (pending,) = curator.ledger.pending()
+    assert pending.state == "left"  # just as if it had been stopped while the engine worked

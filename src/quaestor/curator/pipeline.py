@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.answers.united_answer import united_answer
+from quaestor.curator.engines.stop import refuse_stopped
 from quaestor.curator.kernel.dated_rows import ChargedBlocks
 from quaestor.curator.language.compound import Compound
 from quaestor.curator.pricing.editions import FIRST, LATEST
@@ -278,8 +279,9 @@ def _released(  # noqa: PLR0913  # who pays what, for which figures, and when
     All measurements of a question are over before the first noise is drawn.
 
     Nobody, this caller or another, sees the end of the engine's work but at a time step: neither an
-    answer, nor a failure, nor that the question has an answer now. Noise is drawn after the wait,
-    so that a crash meanwhile leaves a charge that can be completed.
+    answer, nor a failure, nor that the question has an answer now. What was stopped until then has
+    none, whether or not the engine had finished. Noise is drawn after the wait, so that a crash
+    meanwhile leaves a charge that can be completed.
     """
     with charge:
         progress("computing exact figures")
@@ -288,6 +290,7 @@ def _released(  # noqa: PLR0913  # who pays what, for which figures, and when
         with _at_steps(time_step):
             charge.running()
             exact = [engine.measure(measurement) for engine, measurement in ready]
+        refuse_stopped()
         charge.drawing()
         progress("drawing noise")
         released = _drawn(exact, charge.request, _paid_blocks(payer, charge.request))

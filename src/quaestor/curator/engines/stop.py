@@ -12,7 +12,7 @@ from quaestor.errors import EngineFailed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Stop", "stoppable"]
+__all__ = ["Stop", "refuse_stopped", "stoppable"]
 
 _AGAIN = 0.05  # seconds: an engine may be told before it has begun
 
@@ -87,3 +87,13 @@ def stoppable(interrupt: Callable[[], object]) -> Iterator[None]:
         return
     with stop.during(interrupt):
         yield
+
+
+def refuse_stopped() -> None:
+    """Fail if whoever asks has stopped it, though the statement may have been over before.
+
+    Otherwise a stop at a moment of one's own choice would tell whether the engine had finished.
+    """
+    stop = _CURRENT.get()
+    if stop is not None and stop.stopped:
+        raise EngineFailed
