@@ -193,7 +193,9 @@ class Account(AccountView):
         declared = {each.group for each in self.definition.groups}
         groups = [each.group for each in self.definition.groups_of(analyst)]
         groups += [each for each in member_of if each not in declared]
-        return AnswerReader(analyst, tuple(groups), bool(self.definition.shares))
+        quotas = bool(self.definition.shares)
+        outside = quotas and self.definition.quota(analyst) is None
+        return AnswerReader(analyst, tuple(groups), quotas, outside)
 
     def claim(  # noqa: PLR0913  # as for a reservation
         self,

@@ -290,11 +290,13 @@ class AnswerReader(NamedTuple):
     member_of: tuple[str, ...]
     quotas: bool
     """Whether the account has quotas, so that answers are of one analyst if nothing is said."""
+    outside: bool = False
+    """Whether there are quotas and none for this analyst, who is then not on the account."""
 
     def sees(self, label: str) -> bool:
         """Whether an answer with this label is for this reader."""
         if label == "*":
-            return True
+            return not self.outside
         if label.endswith(" "):
             return label[1:-1].removeprefix(_GROUP) in self.member_of
         if label.startswith(" "):
