@@ -50,7 +50,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
         started.ask("bob", COUNT, account="shared", purpose="what bob wants to know")
         sent = {"sql": COUNT, "epsilon": 0.5, "account": "careful", "purpose": EVIL}
         assert started.client("ann").post("/api/v1/approvals", json=sent).is_success
-        assert started.client("all").post("/api/v1/tokens", json={"note": EVIL}).is_success
+        assert (
+            started.client("olga").post("/api/v1/people/all/tokens", json={"note": EVIL}).is_success
+        )
         yield started
 
 
@@ -194,6 +196,26 @@ def test_forms_without_the_pages_token_change_nothing(service: RunningService) -
         assert refused.status_code == 403, path
         assert "csrf_token" in refused.text
     assert client.get("/budget").status_code == 200
+
+
+def test_pages_name_nobody_else_who_has_a_quota(service: RunningService) -> None:
+    with service.ledger() as ledger:
+        ledger.people.add("anna", roles=["analyst"], by="test")
+    client = _signed_in(service, "anna")
+    form = {"csrf_token": _token_in(client.get("/ask").text), "account": "shared", "sql": COUNT}
+    for path, action in (("/ask", "preview"), ("/ask", "dry-run"), ("/ask/preview", "")):
+        said = client.post(path, data={**form, "within": "9", "action": action}).text
+        assert "has no quota for analyst" in said
+        assert "did you mean" not in said
+
+
+def test_releases_are_composed_by_the_form_of_the_accountant(service: RunningService) -> None:
+    client = _signed_in(service, "ann")
+    form = {"csrf_token": _token_in(client.get("/accountant").text), "delta": "1e-6"}
+    composed = client.post("/accountant", data={**form, "releases": "PureDP(epsilon=0.5) * 2"})
+    assert composed.status_code == 200
+    assert "tightest" in composed.text
+    assert client.post("/accountant", data={**form, "releases": "Gauss("}).status_code == 422
 
 
 def test_a_question_that_is_sent_twice_is_one_job(service: RunningService) -> None:

@@ -8,6 +8,7 @@ from fastapi import Response
 from starlette.requests import Request
 
 from quaestor.errors import QuaestorError
+from quaestor.service.core import TheService
 from quaestor.service.pages.content.charts import region_chart
 from quaestor.service.pages.content.form_fields import SentForm, read_shape, text_of
 from quaestor.service.pages.layout import page
@@ -29,23 +30,29 @@ def accountant_page(request: Request) -> Response:
 
 
 @routes.post("", may=SIGNED_IN)
-def compose_by_form(request: Request, form: SentForm) -> Response:
+async def compose_by_form(request: Request, service: TheService, form: SentForm) -> Response:
     """What these releases lose together; nothing is charged."""
     releases, delta = text_of(form, "releases"), text_of(form, "delta")
     lines = [line.strip() for line in releases.splitlines() if line.strip()]
     try:
         body = read_shape(AccountantBody, {"releases": lines, "delta": delta})
-        found = epsilon(body)
-        rows, picture = explain(body)["rows"], region(body)
+        found = await epsilon(body, service)
+        explained, picture = await explain(body, service), await region(body, service)
     except QuaestorError as problem:
-        status = problem_of(problem)["status"]
-        return _page(request, releases=releases, delta=delta, problem=str(problem), status=status)
+        said = problem_of(problem)
+        shown = {"problem": said["detail"], "status": said["status"]}
+        return _page(request, releases=releases, delta=delta, **shown)
     chart = region_chart(picture["vertices"])
     return _page(
         request,
         releases=releases,
         delta=delta,
-        found={**found, "rows": rows, "region": chart, "belief": picture["belief"]},
+        found={
+            **found,
+            "rows": explained["rows"],
+            "region": chart,
+            "belief": picture["belief"],
+        },
     )
 
 

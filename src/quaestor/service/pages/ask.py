@@ -70,8 +70,7 @@ def send_form(
             price = price_view(service, caller, body)
             run = dry_run(service.curator.catalog, body) if action == "dry-run" else None
     except QuaestorError as problem:
-        status = problem_of(problem)["status"]
-        return _form_page(request, service, caller, asked, problem=problem, status=status)
+        return _form_page(request, service, caller, asked, problem=problem)
     return _form_page(request, service, caller, asked, price=price, run=run)
 
 
@@ -83,7 +82,7 @@ def show_price(
     try:
         price = price_view(service, caller, AskedQuestion.from_form(form).read_as(PreviewBody))
     except QuaestorError as problem:
-        detail = str(problem)
+        detail = problem_of(problem)["detail"]
         return fragment("problem_part.html", request, title="Not like this", detail=detail)
     return fragment("price_part.html", request, price=price)
 
@@ -103,13 +102,13 @@ def _form_page(  # noqa: PLR0913  # what the page shows
     price: PriceView | None = None,
     run: Answer | None = None,
     problem: QuaestorError | None = None,
-    status: int = 200,
 ) -> Response:
     tables = _tables(service)
+    said = {"status": 200, "detail": None} if problem is None else problem_of(problem)
     return page(
         "ask.html",
         request,
-        status=status,
+        status=said["status"],
         asked=asked,
         accounts=_open_accounts(service, caller),
         tables=tables,
@@ -119,7 +118,7 @@ def _form_page(  # noqa: PLR0913  # what the page shows
         price=price,
         run=run,
         charts=[] if run is None else bar_charts(run),
-        problem=None if problem is None else str(problem),
+        problem=said["detail"],
     )
 
 
