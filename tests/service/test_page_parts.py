@@ -16,8 +16,9 @@ from quaestor.service.pages.content.amounts_shown import down, up
 from quaestor.service.pages.content.asked_question import AskedQuestion
 from quaestor.service.pages.content.budget_view import burn_down, projection
 from quaestor.service.pages.content.charts import bar_charts, round_ticks
+from quaestor.service.pages.content.form_fields import read_shape
 from quaestor.service.pages.content.question_form import sql_of
-from quaestor.service.shapes import PreviewBody, QuestionBody
+from quaestor.service.shapes import PreviewBody, QuestionBody, TokenBody
 from tests.curator.hospital import write_hospital
 
 if TYPE_CHECKING:
@@ -131,3 +132,31 @@ def test_a_dry_run_needs_no_data_and_leaves_nothing(tmp_path: Path) -> None:
         dry_run(catalog, PreviewBody(sql="SELECT patient FROM visits", epsilon=1.0))
     with module._AT_ONCE, module._AT_ONCE, pytest.raises(RequestRefused, match="under way"):
         dry_run(catalog, body)
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"within": "10"}, "Question: fill this in"),
+        ({"sql": "x", "within": "1,5"}, "Within ±: write a number, such as 0.5"),
+        ({"sql": "x", "within": "5", "confidence": "95"}, "with probability: .* below 1"),
+        ({"sql": "x", "by": "epsilon", "epsilon": "0"}, "ε: write a number above 0"),
+    ],
+)
+def test_what_is_wrong_with_a_form_is_said_in_its_own_words(
+    form: dict[str, str], said: str
+) -> None:
+    with pytest.raises(InvalidParameter, match=said):
+        AskedQuestion.from_form(FormData(form)).read_as(QuestionBody)
+
+
+def test_no_role_is_not_every_role_and_no_truth_is_not_false() -> None:
+    with pytest.raises(InvalidParameter, match="Scopes: choose or write at least 1"):
+        read_shape(TokenBody, {"days": "9", "scopes": []})
+    tables: list[dict[str, Any]] = [
+        {"table": "t", "unit": "u", "columns": [{"name": "ill", "kind": "boolean"}]}
+    ]
+    form = {"table": "t", "figure": "rows", "filter_column": "ill", "filter_sign": "="}
+    with pytest.raises(InvalidParameter, match="true or false"):
+        sql_of(FormData({**form, "filter_value": "perhaps"}), tables)
+    assert sql_of(FormData({**form, "filter_value": "no"}), tables).endswith("ill = FALSE")

@@ -61,10 +61,15 @@ def whole_notes(query: Query, offer: Offer, shown: ReleasedGroups) -> Iterator[s
 def _limits(plan: OuterPlan) -> str:
     if not plan.all_cuts:
         return "nothing can be cut within the outer limits, so it is that of the noise"
-    limits = [f"{plan.caps.rows:,} rows of a unit in a group", f"{plan.caps.groups:,} groups"]
+    rows, groups = _counted(plan.caps.rows, "row"), _counted(plan.caps.groups, "group")
+    limits = [f"{rows} of a unit in a group", groups]
     limits += [f"values from {each}" for each in plan.bounds]
-    limits += [f"{most:,} rows of {name} in all" for name, most in plan.total_rows]
+    limits += [f"{_counted(most, 'row')} of {name} in all" for name, most in plan.total_rows]
     return f"covers what was cut too, within outer limits ({', '.join(limits)})"
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _beyond(offer: Offer, shown: ReleasedGroups) -> str:

@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 from starlette.requests import Request
 
 from quaestor.curator.answers.answer import Answer
-from quaestor.errors import QuaestorError
+from quaestor.errors import InvalidParameter, QuaestorError
 from quaestor.service.core import ServiceCore, TheService
 from quaestor.service.dry_run import dry_run
 from quaestor.service.identity.callers import Caller
@@ -37,6 +37,10 @@ __all__ = ["routes"]
 
 routes = RouteFamily("/ask", in_schema=False)
 _ANALYSTS = only("analyst")
+_NO_ACCURACY = (
+    "accuracy can be chosen for one count or sum: the error of other figures depends on the data. "
+    "Choose a price in ε instead"
+)
 
 
 @routes.get("", may=_ANALYSTS)
@@ -82,7 +86,7 @@ def show_price(
     try:
         price = price_view(service, caller, AskedQuestion.from_form(form).read_as(PreviewBody))
     except QuaestorError as problem:
-        detail = problem_of(problem)["detail"]
+        detail = _detail(problem)
         return fragment("problem_part.html", request, title="Not like this", detail=detail)
     return fragment("price_part.html", request, price=price)
 
@@ -104,11 +108,10 @@ def _form_page(  # noqa: PLR0913  # what the page shows
     problem: QuaestorError | None = None,
 ) -> Response:
     tables = _tables(service)
-    said = {"status": 200, "detail": None} if problem is None else problem_of(problem)
     return page(
         "ask.html",
         request,
-        status=said["status"],
+        status=200 if problem is None else problem_of(problem)["status"],
         asked=asked,
         accounts=_open_accounts(service, caller),
         tables=tables,
@@ -118,8 +121,15 @@ def _form_page(  # noqa: PLR0913  # what the page shows
         price=price,
         run=run,
         charts=[] if run is None else bar_charts(run),
-        problem=said["detail"],
+        problem=None if problem is None else _detail(problem),
     )
+
+
+def _detail(problem: QuaestorError) -> str:
+    """What is said of an error, in the words of the form."""
+    if isinstance(problem, InvalidParameter) and problem.field == "accuracy":
+        return _NO_ACCURACY
+    return str(problem_of(problem)["detail"])
 
 
 def _tables(service: ServiceCore) -> list[dict[str, Any]]:

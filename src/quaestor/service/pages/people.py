@@ -57,7 +57,7 @@ def change_by_form(
         address = f"{str(request.base_url).rstrip('/')}{link}"
         return _people(request, service, once=(f"A link for {name}: once, in 15 minutes", address))
     if action == "token":
-        made = create_token_for(name, _token(form), service, caller)
+        made = create_token_for(name, _token(form, scopes=None), service, caller)
         return _people(request, service, once=(f"A token for {name}", made["token"]))
     sent: dict[str, Any] = _rights(form) if action == "change" else {}
     if action in {"activate", "deactivate"}:
@@ -77,7 +77,8 @@ def create_by_form(
     request: Request, service: TheService, caller: SomebodyKnown, form: SentForm
 ) -> Response:
     """A token of one's own; it is shown now only."""
-    made = create_token(_token(form), service, caller)
+    # a form without a ticked role is not a wish for all of them
+    made = create_token(_token(form, scopes=form.getlist("scopes")), service, caller)
     return _tokens(request, service, caller, once=("Your new token", made["token"]))
 
 
@@ -93,9 +94,8 @@ def _rights(form: FormData) -> dict[str, Any]:
     return {"roles": [role for role in form.getlist("roles") if role], "groups": groups}
 
 
-def _token(form: FormData) -> TokenBody:
-    scopes = form.getlist("scopes")
-    sent = {"days": text_of(form, "days"), "note": text_of(form, "note"), "scopes": scopes or None}
+def _token(form: FormData, *, scopes: list[Any] | None) -> TokenBody:
+    sent = {"days": text_of(form, "days"), "note": text_of(form, "note"), "scopes": scopes}
     return read_shape(TokenBody, sent)
 
 

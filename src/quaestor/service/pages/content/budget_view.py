@@ -73,7 +73,7 @@ def projection(history: dict[str, Any]) -> Projection | None:
 
 def charges_by(entries: list[dict[str, Any]], name: str) -> list[tuple[str, int]]:
     """How many charges there are, by analyst or by dataset; those that were given back aside."""
-    counted = Counter(each[name] or "nobody" for each in entries if each["status"] != "void")
+    counted = Counter(each[name] or "no name given" for each in entries if each["status"] != "void")
     return counted.most_common()
 
 

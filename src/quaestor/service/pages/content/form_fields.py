@@ -14,6 +14,26 @@ from quaestor.service.problems import error_of_invalid
 __all__ = ["SentForm", "read_shape", "text_of"]
 
 Shape = TypeVar("Shape", bound=BaseModel)
+_LABELS = {
+    "sql": "Question",
+    "within": "Within ±",
+    "confidence": "with probability",
+    "epsilon": "ε",
+    "rho": "ρ",
+    "delta": "δ",
+}
+_WORDS = {
+    "missing": "fill this in",
+    "float_parsing": "write a number, such as 0.5",
+    "float_type": "write a number, such as 0.5",
+    "finite_number": "write a finite number",
+    "greater_than": "write a number above {gt:g}",
+    "greater_than_equal": "write a number that is at least {ge:g}",
+    "less_than": "write a number below {lt:g}",
+    "less_than_equal": "write a number that is at most {le:g}",
+    "too_short": "choose or write at least {min_length}",
+    "string_too_long": "write at most {max_length} letters",
+}
 
 
 async def _form(request: Request) -> FormData:
@@ -40,4 +60,12 @@ def read_shape(shape: type[Shape], values: dict[str, Any]) -> Shape:
     try:
         return shape.model_validate(given)
     except ValidationError as wrong:
-        raise error_of_invalid(list(wrong.errors())) from None
+        raise error_of_invalid([_in_words(each) for each in wrong.errors()]) from None
+
+
+def _in_words(wrong: Any) -> dict[str, Any]:
+    """What is wrong with a field, by its label and in a form's words."""
+    name = str(next((each for each in reversed(wrong["loc"]) if isinstance(each, str)), "form"))
+    said = _WORDS.get(wrong["type"], "{msg}")
+    words = said.format(msg=wrong["msg"], **wrong.get("ctx", {}))
+    return {"loc": (_LABELS.get(name, name.capitalize()),), "msg": words}

@@ -31,6 +31,7 @@ _WORDS = (
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _NUMBERS = {"integer", "real"}
+_TRUE, _FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
 
 
 def sql_of(form: FormData, tables: list[dict[str, Any]]) -> str:
@@ -71,7 +72,11 @@ def _condition(form: FormData, columns: dict[str, Any]) -> str:
             raise InvalidParameter("filter_value", value, f"a number, as {name} is one")
         written = value
     elif kind == "boolean":
-        written = "TRUE" if value.lower() in {"true", "yes", "1"} else "FALSE"
+        if value.lower() not in _TRUE | _FALSE:
+            raise InvalidParameter(
+                "filter_value", value, f"true or false, as {name} is one of them"
+            )
+        written = "TRUE" if value.lower() in _TRUE else "FALSE"
     else:
         quoted = value.replace("'", "''")
         written = f"{kind.upper()} '{quoted}'" if kind in {"date", "timestamp"} else f"'{quoted}'"
