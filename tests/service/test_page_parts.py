@@ -151,7 +151,7 @@ def test_what_is_wrong_with_a_form_is_said_in_its_own_words(
 
 
 def test_no_role_is_not_every_role_and_no_truth_is_not_false() -> None:
-    with pytest.raises(InvalidParameter, match="Scopes: choose or write at least 1"):
+    with pytest.raises(InvalidParameter, match="For these roles: choose or write at least 1"):
         read_shape(TokenBody, {"days": "9", "scopes": []})
     tables: list[dict[str, Any]] = [
         {"table": "t", "unit": "u", "columns": [{"name": "ill", "kind": "boolean"}]}

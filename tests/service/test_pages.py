@@ -271,7 +271,8 @@ def test_browsers_are_sent_to_sign_in_and_come_back_here_and_nowhere_else(
     client = service.client()
     away = client.get("/budget/research", headers=LINK)
     assert (away.status_code, away.headers["location"]) == (303, "/sign-in?next=/budget/research")
-    for place in ("//evil.example", "https://evil.example", "/\\evil.example", "javascript:1"):
+    odd = ("/\\evil.example", "javascript:1", "/.//evil.example", "/a/..//evil.example")
+    for place in ("//evil.example", "https://evil.example", *odd):
         assert "evil" not in client.get("/sign-in", params={"next": place}).text
         link = service.client("olga").post("/api/v1/people/ann/links").json()["link"]
         sent = {"link": link.partition("link=")[2], "next": place}

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from quaestor.errors import NotSignedIn, QuaestorError
+from quaestor.errors import NotSignedIn, QuaestorError, RequestRefused
 from quaestor.service.pages.layout import fragment, page
 from quaestor.service.problems import Problem, error_of_http, error_of_invalid, problem_of
 
@@ -39,7 +39,10 @@ def answer_problem(
         return RedirectResponse(f"/sign-in?next={quote(back, safe='/')}", status_code=303)
     status = problem.status_code
     title = _TITLES.get(status, "Something went wrong" if status >= 500 else "This did not work")
-    values = {"title": title, "detail": problem_of(error)["detail"], "code": error.code}
+    detail = problem_of(error)["detail"]
+    if isinstance(error, RequestRefused) and error.reason == "not_found":
+        detail = "There is no page at this address."
+    values = {"title": title, "detail": detail, "code": error.code}
     if in_place:
         answer = fragment("problem_part.html", request, status=status, **values)
     else:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["place_here", "show_sign_in"]
 
-_PATH = re.compile(r"/(?:[A-Za-z0-9_.~%-][A-Za-z0-9_.~%/-]*)?", re.ASCII)
+_PART = r"[A-Za-z0-9_~%-][A-Za-z0-9_.~%-]*"  # no dots alone, and none that is empty
+_PATH = re.compile(rf"/(?:{_PART}(?:/{_PART})*)?", re.ASCII)
 
 
 def show_sign_in(  # noqa: PLR0913  # what the page shows

@@ -81,7 +81,13 @@ def many(count: int) -> str:
 
 
 def figure(value: Any) -> str:
-    """A figure of an answer."""
+    """A figure of an answer; large ones are not written with exponents.
+
+    >>> figure(1644250.75), figure(1234.5), figure(17576)
+    ('1,644,250', '1,234.5', '17,576')
+    """
+    if isinstance(value, float) and 1e6 <= abs(value) < _LARGE:
+        value = float(f"{value:.6g}")
     return shown_value(value)
 
 

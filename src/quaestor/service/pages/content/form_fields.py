@@ -21,6 +21,7 @@ _LABELS = {
     "epsilon": "ε",
     "rho": "ρ",
     "delta": "δ",
+    "scopes": "For these roles",
 }
 _WORDS = {
     "missing": "fill this in",
