@@ -108,6 +108,7 @@ class Complements:
             largest=float(self.rows),
             least=0.0,
             rounds=True,
+            counts=True,
         )
 
     def total(self, aggregate: Aggregate) -> Recipe:
@@ -196,6 +197,8 @@ class OfComplements(Linear):
     times: tuple[float, ...]
     rounds: bool = False
     """Whether estimates are rounded to whole numbers."""
+    counts: bool = False
+    """Whether what is estimated is a whole number, too."""
     cut: Total | None = None
     """What limits cut of it, if that is a sum."""
 
@@ -226,7 +229,10 @@ class OfComplements(Linear):
         if not 0 < confidence < 1:
             return math.inf
         reach = _reach(scatters[self.measures[0]], self.times, confidence)
-        return float(math.floor(reach + 0.5)) if self.rounds else reach  # both are whole
+        if not self.rounds:
+            return reach
+        # what people with too many rows add to a sum is a share, and need not be whole
+        return float(math.floor(reach + 0.5) if self.counts else math.ceil(reach + 0.5))
 
     def estimates(self, noised: Mapping[Measure, Noised], *, confidence: float) -> Estimates:
         """The figures, their noise, and an interval that is certain."""
