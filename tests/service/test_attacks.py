@@ -192,7 +192,8 @@ def test_who_watches_too_much_is_stopped(tmp_path_factory: pytest.TempPathFactor
     catalog = made_hospital(tmp_path_factory.mktemp("watched"))
     with running(catalog, "--time-step", "600", "--most-jobs", "2", "--grace", "0.1") as service:
         client = service.client("ann")
-        asked = client.post("/api/v1/questions", json={"sql": COUNT, "epsilon": 0.5})
+        body = {"sql": COUNT, "epsilon": 0.5, "account": "research"}
+        asked = client.post("/api/v1/questions", json=body)
         events = f"{asked.headers['location']}/events"
         with client.stream("GET", events) as one, client.stream("GET", events) as two:
             assert one.status_code == two.status_code == 200
