@@ -141,7 +141,7 @@ def test_a_charge_without_an_answer_does_not_make_its_question_free(
     assert not curator.preview(recorded.question, **recorded.parameters).free
     seen = curator.preview(recorded.question, **recorded.parameters, whole_error=False)
     assert not seen.free  # and what is answered anew is priced by the latest edition
-    assert 0 < (seen.epsilon or 0) <= recorded.told["epsilon"] * (1 + 1e-12)
+    assert 0 < (seen.epsilon or 0) <= recorded.parameters.get("epsilon", math.inf)
     (entry,) = [
         entry
         for entry in curator.account(recorded.told["account"]).entries()
