@@ -46,7 +46,8 @@ FastAPI application in the same run whose only route returns a constant of the s
 without sign-in, ledger or log. *Fetched* is `GET /jobs/ID/answer` of an answered question. *Asked
 again* is the whole way of a question that has a stored answer: ask, look until it is answered,
 fetch. *New* is a count that nobody has asked, from the request to the answer in hand: charge, time
-step, noise and looks at the job included. CPU is that of the server process.
+step, noise and looks at the job included. CPU is that of the server process. lomas is not in the
+table: PyPI has its server as a source package only, which was not built here.
 """
 _BARE = """
 import sys, uvicorn
