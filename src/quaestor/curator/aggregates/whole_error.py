@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.curator.kernel.cut_measures import Dropped, Excess
+from quaestor.curator.kernel.cut_measures import MOST_TIMES, Dropped, Excess
 from quaestor.curator.kernel.measures import RowCount, Total, Units
 
 if TYPE_CHECKING:
@@ -154,6 +154,9 @@ def cut_of(
     Of each value of a total, ``centre`` is taken off before it is added up.
     """
     outer, times = outer_measure(inner, rows.most, bounds, centre=centre)
+    while times > MOST_TIMES and isinstance(inner, Total):  # bounds far apart: in coarser steps
+        inner = replace(inner, low=inner.low // 2, high=-(-inner.high // 2), step=2 * inner.step)
+        outer, times = outer_measure(inner, rows.most, bounds, centre=centre)
     low, high, most = _limits(inner, outer, times, rows, centre)
     return Cut(
         inner=inner,

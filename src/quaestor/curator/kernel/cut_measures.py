@@ -12,11 +12,11 @@ from typing import Any, Final
 from quaestor.curator.kernel.measures import Measure, RowCount, Total, Units
 from quaestor.errors import InvalidParameter
 
-__all__ = ["CUT", "Beyond", "Counted", "Dropped", "Excess"]
+__all__ = ["CUT", "MOST_TIMES", "Beyond", "Counted", "Dropped", "Excess"]
 
 Counted = Units | RowCount | Total
 _MOST: Final = 2**50
-_MOST_TIMES: Final = 2**10
+MOST_TIMES: Final = 2**10
 
 
 def _check(name: str, value: Any, low: int, high: int) -> None:
@@ -49,7 +49,7 @@ class Excess(Measure):
         _check_counted(self.inner, self.outer)
         _check("low", self.low, -_MOST, 0)
         _check("high", self.high, 0, _MOST)
-        _check("times", self.times, 1, _MOST_TIMES)
+        _check("times", self.times, 1, MOST_TIMES)
 
     @property
     def sensitivity(self) -> int:
@@ -78,7 +78,7 @@ class Dropped(Measure):
         """Check that sums cannot overflow."""
         _check_counted(self.outer)
         _check("most", self.most, 0, _MOST)
-        _check("times", self.times, 1, _MOST_TIMES)
+        _check("times", self.times, 1, MOST_TIMES)
 
     @property
     def sensitivity(self) -> int:
