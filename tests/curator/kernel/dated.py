@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.kernel.measurement import Measurement
 
-__all__ = ["duckdb_dated", "postgres_dated", "spark_dated", "wrongs"]
+__all__ = ["STORED", "duckdb_dated", "postgres_dated", "spark_dated", "wrongs"]
 
 STORED = ("days", "texts", "moments", "zoned")
 """The same rows four times: the date as a date, a text, a time, and a time with a zone."""

@@ -20,6 +20,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 
 def test_rows_of_other_blocks_are_not_read_on_duckdb(tmp_path: Path) -> None:
     sides = dated.duckdb_dated(tmp_path)
+    assert not dated.wrongs(sides, stored=dated.STORED[::3])
+    sides["base"].close()
+
+
+@pytest.mark.slow
+def test_rows_of_other_blocks_are_not_read_on_duckdb_however_stored(tmp_path: Path) -> None:
+    sides = dated.duckdb_dated(tmp_path)
     assert not dated.wrongs(sides)
     sides["base"].close()
 
