@@ -191,6 +191,7 @@ def test_no_value_in_a_table_of_spark_makes_a_question_fail(spark: Any, spark_ma
     assert list(_told_apart(pair, wide_questions(SPARK))) == []
 
 
+@pytest.mark.slow  # Spark takes minutes to plan statements that wide
 @pytest.mark.parametrize("valid", [True, False], ids=["UTF-8", "not UTF-8"])
 def test_no_value_of_a_parquet_file_makes_a_question_to_spark_fail(
     spark: Any, spark_master: str, tmp_path: Path, *, valid: bool
