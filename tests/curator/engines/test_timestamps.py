@@ -121,7 +121,8 @@ def test_times_of_postgresql_are_times(database: str, monkeypatch: pytest.Monkey
                 assert _all(replace(source, table=name)) == missing, name
 
 
-def test_times_of_spark_are_times(spark_master: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["t.parquet", pytest.param("t.csv", marks=pytest.mark.slow)])
+def test_times_of_spark_are_times(spark_master: str, tmp_path: Path, name: str) -> None:
     import duckdb
 
     lines = "".join(f"{number},{time or ''}\n" for number, time in _rows())
@@ -130,9 +131,8 @@ def test_times_of_spark_are_times(spark_master: str, tmp_path: Path) -> None:
         f"SELECT id, CAST(x AS TIMESTAMP) AS x FROM read_csv('{tmp_path}/t.csv', "
         "columns = {'id': 'BIGINT', 'x': 'VARCHAR'})"
     ).write_parquet(str(tmp_path / "t.parquet"))
-    for name in ("t.parquet", "t.csv"):
-        source = Source(engine="spark", connection=spark_master, files=str(tmp_path / name))
-        assert _all(source) == _QUESTIONS, name
+    source = Source(engine="spark", connection=spark_master, files=str(tmp_path / name))
+    assert _all(source) == _QUESTIONS
 
 
 def test_times_of_text_files_are_read_as_they_are_written(tmp_path: Path) -> None:
