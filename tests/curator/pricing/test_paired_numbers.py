@@ -70,9 +70,9 @@ def definitions(rows: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def test_with_hardly_any_noise_figures_are_those_of_the_definitions() -> None:
-    rows = people(400, 0.6)
-    rows += [{"u": 400 + u, "x": None, "y": 50} for u in range(30)]
-    rows += [{"u": 500 + u, "x": 99, "y": None} for u in range(30)]
+    rows = people(8000, 0.6)
+    rows += [{"u": 8000 + u, "x": None, "y": 50} for u in range(300)]
+    rows += [{"u": 9000 + u, "x": 99, "y": None} for u in range(300)]
     truth = definitions(rows)
     for names in (NAMES, *((name,) for name in NAMES)):
         asked = query(*map(pair, names))
