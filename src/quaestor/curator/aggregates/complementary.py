@@ -191,7 +191,9 @@ class OfComplements(Linear):
     """A sum of complementary totals times public numbers: a count, or a sum.
 
     Guarantee:
-        The interval holds with at least its confidence, rounding included.
+        The interval holds with at least its confidence, but for one rounding: each unit that has
+        more rows than count is rounded down, by less than one fine step in each total. That is at
+        most a millionth of what such units count with, and in no interval.
     """
 
     times: tuple[float, ...]
