@@ -10,16 +10,18 @@ question as that edition did: an account that knows a question so is asked so.
 3. Quantiles tell the values about a tie apart by how far inside it they are; reals whose step
    nobody declared are read in finer steps where they are added up, and added up in such; means,
    and sums and counts of one operand, are made of its complementary totals.
+4. (As it grows: each change that measures or charges otherwise adds its line here.)
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["EARLIER", "FIRST", "LATEST", "SECOND"]
+__all__ = ["EARLIER", "FIRST", "LATEST", "SECOND", "THIRD"]
 
 FIRST: Final = 1
 SECOND: Final = 2
-LATEST: Final = 3
-EARLIER: Final[tuple[int, ...]] = (2, 1)
+THIRD: Final = 3
+LATEST: Final = 4
+EARLIER: Final[tuple[int, ...]] = (3, 2, 1)
 """The last one first."""

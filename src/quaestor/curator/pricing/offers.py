@@ -20,7 +20,7 @@ from quaestor.curator.language.expressions import Aggregated, nodes
 from quaestor.curator.language.query import Aggregate
 from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
 from quaestor.curator.pricing.budget_shares import shares
-from quaestor.curator.pricing.editions import EARLIER, FIRST, LATEST, SECOND
+from quaestor.curator.pricing.editions import EARLIER, FIRST, LATEST, SECOND, THIRD
 from quaestor.curator.pricing.priced_parts import Part, parts_of
 from quaestor.curator.pricing.shared_numbers import shared_numbers
 from quaestor.curator.pricing.whole_error import WHOLE_SHARE, whole_error_of
@@ -264,7 +264,7 @@ def measures_of(
     units = selects or any(each.function == UnitsKind.name for each in query.aggregates)
     shares_units = edition != FIRST and units and query.contribution.rows == 1
     shared: dict[int, Recipe] = {}
-    if edition == LATEST and noise == "geometric":
+    if edition >= THIRD and noise == "geometric":
         shared = shared_numbers(query, counts_rows=not shares_units)
 
     def recipe_for(place: int, each: Aggregate) -> Recipe:

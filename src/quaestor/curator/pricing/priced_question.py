@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
-from quaestor.curator.pricing.editions import EARLIER, LATEST
+from quaestor.curator.pricing.editions import EARLIER, LATEST, THIRD
 from quaestor.curator.pricing.offers import Accuracy, cuts_by_place, offer, other_editions
 from quaestor.curator.questions.fine_columns import fine_columns
 from quaestor.curator.questions.outer_plan import outer_plan
@@ -248,7 +248,7 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
         cuts = cuts_by_place(query, edition=edition, noise=budget.noise)
         outer = outer_plan(query, catalog, cuts_of=cuts)
     made = budget.offer(query, delta=own, edition=edition, outer=outer)
-    fine = fine_columns(query, catalog) if edition == LATEST else ()
+    fine = fine_columns(query, catalog) if edition >= THIRD else ()
     if blocks is not None or fine:
         measurement = replace(made.measurement, blocks=blocks, fine=fine)
         made = replace(made, measurement=measurement)
