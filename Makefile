@@ -1,8 +1,9 @@
-# Three commands set everything up by themselves, in .venv:
+# Four commands set everything up by themselves, in .venv:
 #
 #   make demo    a liver study asked in SQL: a dozen private answers, their cost, and a refusal
 #   make serve   the same study served over HTTP: open the printed link
-#   make test    everything that CI runs: lint, types, layers, tests, doctests
+#   make test    everything that CI runs: lint, types, layers, tests, doctests, docs
+#   make docs    the documentation as a site, in docs/_build/html
 #
 # make test runs two processes; make test WORKERS=8 runs eight. Spark needs a Java, which it installs
 # where it may. Without two free cores it takes longer, and nothing fails.
@@ -16,7 +17,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo serve test system lint test-slow audits mutations benchmark format lock clean
+# Warnings are errors: a broken link, an unknown name, a page that no page leads to.
+SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -n
+
+.PHONY: demo serve docs test system lint test-slow audits mutations benchmark format lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -26,6 +30,11 @@ demo: $(VENV)/demo.stamp
 serve: $(VENV)/demo.stamp
 	@test -f demo/liver/quaestor.toml || $(BIN)/quaestor demo
 	@$(BIN)/quaestor serve --catalog demo/liver/quaestor.toml --dev
+
+docs: $(VENV)/docs.stamp
+	@tests/system.sh node
+	@$(SPHINX) -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 test: system lint
 	@$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile
@@ -63,7 +72,7 @@ format: $(VENV)/test.stamp
 	@$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 # One environment for all. A stamp is as new as the lock file whose packages it stands for, so that
 # a second run installs nothing.
@@ -91,6 +100,9 @@ lock:
 	  --extra plot --extra curator --extra ibis --extra postgres --extra service --extra spark --extra notebook \
 	  --group test \
 	  --constraint requirements/demo.lock --output-file requirements/test.lock --quiet
+	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
+	  --extra plot --extra curator --extra service --group docs \
+	  --constraint requirements/test.lock --output-file requirements/docs.lock --quiet
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
 	  --group benchmark --constraint requirements/test.lock \
 	  --output-file requirements/benchmark.lock --quiet

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The system parts that tests need and that no Python package brings. They are installed where this
-# may be done; otherwise one line says what to install.
+# may be done; otherwise one line says what to install. With the argument node, only that.
 set -eu
 
 # need COMMAND PURPOSE PACKAGE...: the first of the packages that there is.
@@ -16,10 +16,15 @@ need() {
         apt-get install -y -qq --no-install-recommends "$package" >/dev/null; then return; fi
     done
   fi
-  echo "The tests need $command for $purpose; install it, e.g.: sudo apt-get install $1" >&2
+  echo "Needed: $command, for $purpose; install it, e.g.: sudo apt-get install $1" >&2
   exit 1
 }
 
+if [ "${1-}" = node ]; then
+  need node "formulas in the documentation" nodejs
+  exit
+fi
 need java "Spark" openjdk-17-jre-headless openjdk-21-jre-headless
 need npm "the identity provider that tests sign in by" npm
+need node "formulas in the documentation" nodejs
 need chromium "the pages of the service" chromium

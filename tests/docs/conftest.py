@@ -1,0 +1,40 @@
+"""The site, built once for all tests of this folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.docs.pages import ROOT, Page, read_page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPHINX = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n"]
+
+
+@pytest.fixture(scope="package")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of HTML pages, as ``make docs`` builds it: a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [*SPHINX, "-b", "html", "-d", str(folder / "doctrees"), "docs", str(folder / "html")],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+@pytest.fixture(scope="package")
+def pages(site: Path) -> dict[Path, Page]:
+    """Every page of the site by its file."""
+    return {page.file: page for page in map(read_page, site.rglob("*.html"))}
