@@ -47,10 +47,13 @@ _ClickException: Any = next(
 
 app = typer.Typer(
     name="quaestor",
-    help="How much privacy is lost when many private answers are given, exactly.\n\n"
-    "A release is written as in Python: [bold]PureDP(epsilon=0.1) * 30[/bold], "
-    "[bold]ApproxDP(epsilon=0.1, delta=1e-8)[/bold]. Give as many as there are; quote each.\n\n"
-    "Numbers for people are rounded to the safe side; --json gives certified intervals.",
+    help=(
+        "Differential privacy: exact composition, private SQL answers with a budget, "
+        "and audits.\n\nWrite a release as in Python: [bold]PureDP(epsilon=0.1) * "
+        "30[/bold], [bold]ApproxDP(epsilon=0.1, delta=1e-8)[/bold]. Give one or "
+        "more, each in quotes.\n\nPrinted bounds are rounded up to a few digits; "
+        "--json prints the certified interval."
+    ),
     epilog='Start with:  quaestor explain --delta 1e-6 "ApproxDP(epsilon=0.1, delta=1e-8) * 30"',
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -116,7 +119,10 @@ def _version(wanted: bool) -> None:  # noqa: FBT001  # typer hands the flag over
 @app.callback()
 def _options(
     version: Annotated[  # noqa: FBT002  # acts in its callback
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     pass

@@ -27,30 +27,42 @@ HERE: str | None = None
 REFUSED = 3
 """The exit status of what does not fit a budget or a limit."""
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 Expressions = Annotated[
     list[str],
     typer.Argument(
         metavar="RELEASE...",
-        help='Such as "ApproxDP(epsilon=0.1, delta=1e-8) * 30".',
+        help=(
+            'One or more releases, each quoted, such as "ApproxDP(epsilon=0.1, delta=1e-8) * 30".'
+        ),
         show_default=False,
     ),
 ]
-Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="The total epsilon.")]
-Delta = Annotated[float, typer.Option("--delta", "-d", help="The total delta.")]
+Epsilon = Annotated[
+    float, typer.Option("--epsilon", "-e", help="The epsilon of all releases together.")
+]
+Delta = Annotated[
+    float, typer.Option("--delta", "-d", help="The delta of all releases together, such as 1e-6.")
+]
 AccountName = Annotated[
-    str, typer.Argument(metavar="NAME", help="The account.", show_default=False)
+    str, typer.Argument(metavar="NAME", help="The name of the account.", show_default=False)
 ]
 CatalogFile = Annotated[
     Path | None,
-    typer.Option("--catalog", help="The catalog, if not the nearest quaestor.toml."),
+    typer.Option(
+        "--catalog",
+        help=("The catalog file; by default the nearest quaestor.toml, in this folder or above."),
+    ),
 ]
 LedgerPlace = Annotated[
     str | None,
     typer.Option(
         "--ledger",
         envvar="QUAESTOR_LEDGER",
-        help="A file, or an address such as postgresql://user@host/database, if not the catalog's.",
+        help=(
+            "The ledger: a file, or an address such as postgresql://user@host/database; "
+            "by default the one that the catalog names."
+        ),
     ),
 ]
 

@@ -28,23 +28,40 @@ if TYPE_CHECKING:
 __all__ = ["account", "charge", "close", "list_accounts", "price", "show"]
 
 account = typer.Typer(
-    help="Budgets: how much may be lost, of which datasets, by which policy.",
+    help=("Open, inspect and charge budgets: accounts that limit the privacy loss of datasets."),
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
 
 Dataset = Annotated[
-    str | None, typer.Option("--dataset", help="Whom it is about, if the account has several.")
+    str | None,
+    typer.Option(
+        "--dataset",
+        help="The dataset that the releases are about; needed if the account has several.",
+    ),
 ]
-Analyst = Annotated[str, typer.Option("--analyst", help="Who asks; needed where there are quotas.")]
+Analyst = Annotated[
+    str,
+    typer.Option("--analyst", help="The name of the analyst; needed if the account has quotas."),
+]
 Block = Annotated[
     list[str] | None,
-    typer.Option("--block", help="Blocks: a month, quarter or year that pays; repeat it."),
+    typer.Option(
+        "--block",
+        help=(
+            "Policy blocks: a month, quarter or year to charge, such as 2024-01; repeat "
+            "for several."
+        ),
+    ),
 ]
 Query = Annotated[
     str,
     typer.Option(
-        "--query", help="Dashboard: the file that holds the query. Otherwise the query's name."
+        "--query",
+        help=(
+            "Policy dashboard: the file with the text of the query. Other policies: the "
+            "name of the query."
+        ),
     ),
 ]
 
@@ -52,12 +69,12 @@ Query = Annotated[
 def show(
     name: AccountName,
     dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Only how it stands on this one.")
+        str | None, typer.Option("--dataset", help="Show this dataset only.")
     ] = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """How an account stands: what is burnt, what is left, and what still fits."""
+    """Show an account: its guarantee, how much budget is left, and what still fits."""
     with opened(ledger) as book:
         standing = book.account(name).standing(dataset=dataset)
         if json:
@@ -67,7 +84,7 @@ def show(
 
 
 def list_accounts(ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa: FBT002
-    """All accounts, and how much of each is left."""
+    """List all accounts and how much budget each has left."""
     from quaestor.curator.reports.account_summary import summary_of
 
     with opened(ledger) as book:
@@ -91,11 +108,11 @@ def price(  # noqa: PLR0913  # what is asked, of whom
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """What releases would cost, and whether they fit; nothing is charged.
+    """Show what releases would cost and whether they fit; nothing is charged.
 
-    Exit status 3: they do not fit.
+    The exit status is 3 if they do not fit.
 
-    Where there are quotas, --analyst asks about that analyst's quota, and no name about the total.
+    If the account has quotas, --analyst shows that analyst's quota; without it, the total is shown.
     """
     wanted = _parsed(releases)
     with opened(ledger) as book:
@@ -115,26 +132,38 @@ def charge(  # noqa: PLR0913  # what an entry says
     releases: Expressions,
     dataset: Dataset = None,
     analyst: Analyst = "",
-    purpose: Annotated[str, typer.Option("--purpose", help="Why, in one line.")] = "",
+    purpose: Annotated[
+        str,
+        typer.Option(
+            "--purpose", help="The purpose of the charge, in one line; stored in the ledger."
+        ),
+    ] = "",
     query: Query = "",
     key: Annotated[
-        str, typer.Option("--key", help="Your name for this charge: the same again costs nothing.")
+        str,
+        typer.Option(
+            "--key",
+            help=(
+                "Your own name for this charge: repeating the command with it charges nothing more."
+            ),
+        ),
     ] = "",
     block: Block = None,
     submit: Annotated[  # noqa: FBT002
-        bool, typer.Option("--submit", help="Ask for approval instead; nothing is charged.")
+        bool, typer.Option("--submit", help="Ask for approval instead of charging.")
     ] = False,
     approval: Annotated[
-        str, typer.Option("--approval", help="What --submit has printed, once approved.")
+        str,
+        typer.Option("--approval", help="The approval ID that --submit printed, once approved."),
     ] = "",
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Charge for releases that something else will make: do so only if this is done.
+    """Charge for releases that another program will make; make them only if this succeeds.
 
-    The exit status is 3 if they do not fit; nothing is charged then. With --key the same command
-    can be repeated safely: it is charged once. Where the account demands approval, run it with
-    --submit first, and with --approval ID once somebody else has approved it.
+    The exit status is 3 if they do not fit; nothing is charged then. With --key you can repeat
+    the same command safely: it is charged once. If the account requires approval, run it with
+    --submit first, and with --approval ID once another person has approved it.
     """
     if submit and (approval or key):
         raise InvalidParameter("--submit", "given beside --approval or --key", "given alone")
@@ -179,7 +208,7 @@ def charge(  # noqa: PLR0913  # what an entry says
 
 
 def close(name: AccountName, ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa: FBT002
-    """Take no further charges, for good; entries and answers can still be read."""
+    """Close an account permanently: no more charges; entries and answers stay readable."""
     with opened(ledger) as book:
         closing = book.account(name)
         closing.close()

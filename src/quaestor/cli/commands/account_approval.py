@@ -16,19 +16,28 @@ if TYPE_CHECKING:
 __all__ = ["approvals", "approve", "decline"]
 
 Submitted = Annotated[
-    str, typer.Argument(metavar="ID", help="What account submit has printed.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="ID", help='The approval ID that "account submit" printed.', show_default=False
+    ),
 ]
-By = Annotated[str, typer.Option("--by", help="Who decides: somebody else than who asks.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why, kept in the ledger.")]
+By = Annotated[
+    str, typer.Option("--by", help="The name of the person who decides; not the analyst who asks.")
+]
+Reason = Annotated[
+    str, typer.Option("--reason", help="The reason, in one line; stored in the ledger.")
+]
 
 
 def approvals(
     name: AccountName,
-    analyst: Annotated[str, typer.Option("--analyst", help="Only what this one submitted.")] = "",
+    analyst: Annotated[
+        str, typer.Option("--analyst", help="Show only what this analyst submitted.")
+    ] = "",
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """What was submitted to an account, and what was decided about it."""
+    """List what was submitted to an account for approval, and what was decided."""
     with opened(ledger) as book:
         listed = book.account(name).approvals(analyst=analyst)
     if json:
@@ -66,7 +75,7 @@ def approve(  # noqa: PLR0913  # who decides what, and why
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Let what somebody else has submitted be asked, exactly and once; of a plan, all of it."""
+    """Approve what another person submitted: it may be asked once, unchanged; a plan as a whole."""
     with opened(ledger) as book:
         book.account(name).approve(submitted, by=by, reason=reason)
     _decided(name, submitted, "approved", by, json=json)
@@ -80,7 +89,7 @@ def decline(  # noqa: PLR0913  # who decides what, and why
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Do not let what somebody else has submitted be asked, for good; of a plan, nothing of it."""
+    """Decline what another person submitted, permanently; a plan as a whole."""
     with opened(ledger) as book:
         book.account(name).decline(submitted, by=by, reason=reason)
     _decided(name, submitted, "declined", by, json=json)

@@ -26,22 +26,33 @@ def history(  # noqa: PLR0913  # whose, how much of it, and where to
     name: AccountName,
     analyst: Annotated[
         str,
-        typer.Option("--analyst", help="Where there are quotas: only what this analyst may see."),
+        typer.Option(
+            "--analyst", help="If the account has quotas: show only what this analyst may see."
+        ),
     ] = "",
     block: Annotated[
-        str, typer.Option("--block", help="Blocks: that of this one; otherwise of the fullest.")
+        str,
+        typer.Option(
+            "--block",
+            help=(
+                "Policy blocks: show this block, such as 2024-01; by default the one with "
+                "the least left."
+            ),
+        ),
     ] = "",
-    last: Annotated[int, typer.Option("--last", min=1, help="How many changes to print.")] = 20,
+    last: Annotated[
+        int, typer.Option("--last", min=1, help="The number of changes to print, the latest ones.")
+    ] = 20,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", help="Draw all of it into this .svg, .png or .pdf file."),
+        typer.Option("--plot", help="Draw the whole history into this .svg, .png or .pdf file."),
     ] = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """The balance after every entry: epsilon lost so far, and how much of the budget is used.
+    """Show the balance after every entry: epsilon so far, and the share of the budget used.
 
-    Without --analyst it is for the owner: it shows what all analysts have charged.
+    Without --analyst it shows what all analysts have charged; that is for the data owner.
     """
     check_picture("--plot", plot)
     with opened(ledger) as book:

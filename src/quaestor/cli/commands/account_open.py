@@ -22,30 +22,44 @@ __all__ = ["open_account"]
 def open_account(  # noqa: PLR0913  # an account has as many sides
     name: AccountName,
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", "-e", help="The total epsilon.")
+        float | None, typer.Option("--epsilon", "-e", help="The epsilon of the whole account.")
     ] = None,
-    delta: Annotated[float | None, typer.Option("--delta", "-d", help="The total delta.")] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option("--delta", "-d", help="The delta of the whole account, such as 1e-6."),
+    ] = None,
     dataset: Annotated[
-        list[str] | None, typer.Option("--dataset", help="Whom answers will be about; repeat it.")
+        list[str] | None,
+        typer.Option("--dataset", help="A dataset that the account pays for; repeat for several."),
     ] = None,
     policy: Annotated[
         PolicyKind | None,
-        typer.Option("--policy", help="If not the one that goes with what else is given."),
+        typer.Option(
+            "--policy", help="The policy; by default the one that the other options imply."
+        ),
     ] = None,
     expected: Annotated[
         list[str] | None,
-        typer.Option("--expected", metavar="RELEASE", help="Open: what will mostly be asked."),
+        typer.Option(
+            "--expected",
+            metavar="RELEASE",
+            help="Policy open: a release that you expect often; the limits are tuned for it.",
+        ),
     ] = None,
     plan: Annotated[
         list[str] | None,
-        typer.Option("--plan", metavar="[DATASET:] RELEASE", help="Planned: what will be asked."),
+        typer.Option(
+            "--plan",
+            metavar="[DATASET:] RELEASE",
+            help="Policy planned: a release that will be made; repeat for several.",
+        ),
     ] = None,
     query: Annotated[
         list[str] | None,
         typer.Option(
             "--query",
             metavar="FILE=[DATASET:] RELEASE",
-            help="Dashboard: a query, by the file that holds its text.",
+            help="Policy dashboard: a query, by the file with its text, and its release.",
         ),
     ] = None,
     quota: Annotated[
@@ -54,7 +68,10 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
             "--quota",
             "--share",
             metavar="ANALYST=EPSILON,DELTA",
-            help="How much of the budget one analyst may use; * is each of the others.",
+            help=(
+                "The most that one analyst may use, as epsilon and delta; * stands for every "
+                "other analyst."
+            ),
         ),
     ] = None,
     group: Annotated[
@@ -62,64 +79,103 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         typer.Option(
             "--group",
             metavar="GROUP:MEMBER,MEMBER=EPSILON,DELTA",
-            help="How much some analysts may use together, beside their quotas.",
+            help=(
+                "The most that some analysts may use together, as epsilon and delta, besides "
+                "their quotas."
+            ),
         ),
     ] = None,
     plan_file: Annotated[
         Path | None,
-        typer.Option("--plan-file", help="A TOML file: datasets, releases, facts."),
+        typer.Option("--plan-file", help="A TOML file with datasets, releases and public facts."),
     ] = None,
     neighbours: Annotated[
-        str | None, typer.Option("--neighbours", help="add_remove, replace or replace_record.")
+        str | None,
+        typer.Option(
+            "--neighbours",
+            help=(
+                "Which databases count as neighbours: add_remove (the default), replace or "
+                "replace_record."
+            ),
+        ),
     ] = None,
     every: Annotated[
-        str | None, typer.Option("--every", help="Blocks: month, quarter or year.")
+        str | None,
+        typer.Option(
+            "--every", help="Policy blocks: the length of a block: month, quarter or year."
+        ),
     ] = None,
     first: Annotated[
         str | None,
-        typer.Option("--first", help="Blocks: the first one, such as 2024-01, 2024-Q1 or 2024."),
+        typer.Option(
+            "--first", help="Policy blocks: the first block, such as 2024-01, 2024-Q1 or 2024."
+        ),
     ] = None,
     most: Annotated[
-        int | None, typer.Option("--most", help="Blocks: how many of them a person is in at most.")
+        int | None,
+        typer.Option(
+            "--most", help="Policy blocks: the largest number of blocks with rows of one person."
+        ),
     ] = None,
     enforced: Annotated[  # noqa: FBT002
-        bool, typer.Option("--enforced", help="Blocks: keep a person's earliest ones only.")
+        bool,
+        typer.Option(
+            "--enforced",
+            help=("Policy blocks: enforce --most: count only rows of a person's earliest blocks."),
+        ),
     ] = False,
     predecessor: Annotated[
         str,
         typer.Option(
-            "--predecessor", help="Blocks: a closed account, whose past every block there is pays."
+            "--predecessor",
+            help=(
+                "Policy blocks: a closed account whose whole guarantee is charged to every "
+                "existing block."
+            ),
         ),
     ] = "",
     beside: Annotated[  # noqa: FBT002
-        bool, typer.Option("--beside", help="Others may cover the datasets too: losses add up.")
+        bool,
+        typer.Option(
+            "--beside", help="Allow other accounts on the same datasets; their losses add up."
+        ),
     ] = False,
     closes: Annotated[
         str | None,
-        typer.Option("--closes", metavar="DATE", help="No charges from then on, in UTC."),
+        typer.Option(
+            "--closes",
+            metavar="DATE",
+            help="The date (UTC) on which the account closes by itself, such as 2027-01-31.",
+        ),
     ] = None,
     succeeds: Annotated[
         str | None,
-        typer.Option("--succeeds", metavar="ACCOUNT", help="The closed account it follows on."),
+        typer.Option(
+            "--succeeds", metavar="ACCOUNT", help="The closed account that this one succeeds."
+        ),
     ] = None,
     approval: Annotated[  # noqa: FBT002
-        bool, typer.Option("--approval", help="Somebody else must approve every charge.")
+        bool, typer.Option("--approval", help="Require that another person approves every charge.")
     ] = False,
     approval_above: Annotated[
         float | None,
-        typer.Option("--approval-above", metavar="EPSILON", help="Only charges above this."),
+        typer.Option(
+            "--approval-above",
+            metavar="EPSILON",
+            help="Require approval only for charges above this epsilon.",
+        ),
     ] = None,
     catalog: CatalogFile = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Open an account, once; what it promises is fixed from here on.
+    """Open an account; its guarantee cannot be changed afterwards.
 
-    Without --epsilon and --delta it is the account of that name in the catalog, as planned there.
+    Without --epsilon and --delta it opens the account of that name as the catalog defines it.
 
-    The policy is [bold]open[/bold] (anything may be asked until a filter says stop),
-    [bold]planned[/bold] (what is released is declared), [bold]dashboard[/bold] (the queries are) or
-    [bold]blocks[/bold] (every month, quarter or year of the data has a budget of its own).
+    The policy is [bold]open[/bold] (analysts ask anything until the budget is used up),
+    [bold]planned[/bold] (the releases are declared now), [bold]dashboard[/bold] (the queries are
+    declared now) or [bold]blocks[/bold] (every month, quarter or year of data has its own budget).
     """
     from quaestor.cli.arguments.account_definition import AccountOptions, account_definition
 

@@ -29,19 +29,23 @@ def report(  # noqa: PLR0913  # which, of what, and where to
         ReportForm,
         typer.Option(
             "--format",
-            help="registry: a record of the OpenDP deployments registry (YAML, tier 3). "
-            "nist: a worksheet after NIST SP 800-226 (Markdown).",
+            help=(
+                "The kind of report. registry: a record for the OpenDP deployments registry "
+                "(YAML, tier 3). nist: a worksheet based on NIST SP 800-226 (Markdown)."
+            ),
         ),
     ],
-    out: Annotated[Path | None, typer.Option("--out", help="A file, if not here.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file to write to; by default standard output.")
+    ] = None,
     catalog: CatalogFile = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """A report about an account, filled in from the ledger and the catalog, if there is one.
+    """Write a report about an account, filled in from the ledger and the catalog.
 
-    What only a person can say is marked TO BE FILLED IN. It is for the owner, and says nothing of
-    single analysts, purposes or answers.
+    What only a person can answer is marked TO BE FILLED IN. The report is for the owner; it does
+    not mention single analysts, purposes or answers.
     """
     from quaestor.curator.catalog.nearest import nearest_catalog
     from quaestor.curator.reports.deployment_facts import facts_of

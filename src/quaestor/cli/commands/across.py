@@ -25,17 +25,24 @@ def across(
     plan: Annotated[
         Path,
         typer.Argument(
-            metavar="PLAN", help="A TOML file: databases, releases, facts.", show_default=False
+            metavar="PLAN",
+            help="A TOML file with databases, releases and public facts.",
+            show_default=False,
         ),
     ],
     delta: Delta,
     neighbours: Annotated[
         str | None,
-        typer.Option(help="add_remove, replace or replace_record, instead of the plan's."),
+        typer.Option(
+            help=(
+                "Which databases count as neighbours: add_remove, replace or replace_record; "
+                "by default the plan's."
+            )
+        ),
     ] = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """The smallest epsilon that is true across many databases, given who can be where."""
+    """Compute the smallest epsilon across many databases, given facts about who is in which."""
     known = read_plan(plan)
     composed = known.composed(neighbours=neighbours)
     bounds = composed.epsilon_bounds(delta=delta)

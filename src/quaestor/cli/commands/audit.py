@@ -30,8 +30,10 @@ def audit(  # noqa: PLR0913  # what an audit may be told
         str,
         typer.Argument(
             metavar="TARGET",
-            help='A release that can be drawn, such as "Geometric(scale=20)", '
-            "or a Python function of a database, module:function.",
+            help=(
+                'What to audit: a release, such as "Geometric(scale=20)", or a Python '
+                "function that takes a database, as module:function."
+            ),
             show_default=False,
         ),
     ],
@@ -40,42 +42,55 @@ def audit(  # noqa: PLR0913  # what an audit may be told
         typer.Option(
             "--neighbours",
             metavar="A B",
-            help="Two databases that differ by one person: Python literals, or module:name.",
+            help="Two databases that differ in one person, as Python literals or module:name.",
             show_default=False,
         ),
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option("--epsilon", "-e", help="The claim.", show_default=False),
+        typer.Option("--epsilon", "-e", help="The claimed epsilon.", show_default=False),
     ] = None,
     delta: Annotated[
-        float | None, typer.Option("--delta", "-d", help="The claim's delta.", show_default=False)
+        float | None, typer.Option("--delta", "-d", help="The claimed delta.", show_default=False)
     ] = None,
     rounds: Annotated[
-        int, typer.Option("--rounds", "-k", help="How often the target answers in one run.")
+        int, typer.Option("--rounds", "-k", help="The number of answers per run.")
     ] = 1,
-    runs: Annotated[int, typer.Option("--runs", "-n", help="How many runs to play.")] = 100_000,
+    runs: Annotated[
+        int, typer.Option("--runs", "-n", help="The number of runs; more runs prove more.")
+    ] = 100_000,
     confidence: Annotated[
-        float, typer.Option("--confidence", help="How sure a violation has to be.")
+        float, typer.Option("--confidence", help="The confidence of the result, between 0 and 1.")
     ] = 0.999,
-    processes: Annotated[int, typer.Option("--processes", help="How many to play in.")] = 1,
+    processes: Annotated[
+        int,
+        typer.Option("--processes", help="The number of processes that run the audit in parallel."),
+    ] = 1,
     seed: Annotated[
         int | None,
         typer.Option(
-            "--seed", help="For the hidden bits; noise is not seeded.", show_default=False
+            "--seed",
+            help=(
+                "A seed for which database is used in each run; the noise itself is never seeded."
+            ),
+            show_default=False,
         ),
     ] = None,
     timing: Annotated[  # noqa: FBT002
-        bool, typer.Option("--timing", help="Audit the time it takes, not the answer.")
+        bool,
+        typer.Option(
+            "--timing", help="Audit how long the target takes instead of what it answers."
+        ),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Draw into this .svg, .png or .pdf file.")
+        Path | None,
+        typer.Option("--out", "-o", help="Draw the result into this .svg, .png or .pdf file."),
     ] = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Attack a mechanism, and hold a sure lower bound on its epsilon against the claim.
+    """Attack a mechanism: compute a lower bound on its epsilon and compare it with the claim.
 
-    Exit status 4 if the claim is false, with the stated confidence.
+    The exit status is 4 if the claim is false, with the stated confidence.
     """
     from quaestor.audit import Claim, Timed
     from quaestor.audit import audit as attack

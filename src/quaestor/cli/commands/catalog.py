@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "dataset", "init", "list_tables", "refreshed", "show"]
 
 dataset = typer.Typer(
-    help="The tables that questions may be asked about.",
+    help="Declare, list, check and tune the tables of the catalog.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -29,11 +29,16 @@ dataset = typer.Typer(
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="[FOLDER]", help="Where to write it.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="[FOLDER]",
+            help="The folder for the new quaestor.toml; by default this folder.",
+            show_default=False,
+        ),
     ] = Path(),
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Write a commented quaestor.toml to start with; never over another."""
+    """Write a commented quaestor.toml to start from; an existing file is never overwritten."""
     from quaestor.curator.catalog.catalog_text import write_starter
 
     path = write_starter(folder)
@@ -59,7 +64,10 @@ class _WithPlaces(TyperCommand):
             place.name, place.opts, place.help = key.name, [f"--{key.name}"], key.help
             places.append(place)
         *some, last = ENGINES
-        named["engine"].help = f"{', '.join(some)} or {last}."
+        named["engine"].help = (
+            f"The database engine: {', '.join(some)} or {last}; by default the one that "
+            "the place implies."
+        )
         return [name, *places, *rest]
 
     def invoke(self, ctx: Any) -> Any:
@@ -71,81 +79,134 @@ class _WithPlaces(TyperCommand):
 
 @dataset.command("add", cls=_WithPlaces)
 def add(  # noqa: PLR0913  # a table has as many sides
-    name: Annotated[str, typer.Argument(help="What SQL will call the table.")],
+    name: Annotated[str, typer.Argument(help="The name of the table in SQL.")],
     places: typer.Context,
-    table: Annotated[str | None, typer.Option(help="Its name there, if not NAME.")] = None,
+    table: Annotated[
+        str | None, typer.Option(help="The name of the table in its database; by default NAME.")
+    ] = None,
     engine: Annotated[str | None, typer.Option()] = None,
-    unit: Annotated[str | None, typer.Option(help="The column that says whom.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="The privacy unit: the column that identifies a person.")
+    ] = None,
     public: Annotated[  # noqa: FBT002
-        bool, typer.Option("--public", help="Its rows are about nobody.")
+        bool, typer.Option("--public", help="The table is public: its rows are not about people.")
     ] = False,
-    rows: Annotated[int | None, typer.Option(help="Rows of one unit in a group.")] = None,
-    groups: Annotated[int | None, typer.Option(help="Groups that one unit is in.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="The most rows of one person that count in a group.")
+    ] = None,
+    groups: Annotated[
+        int | None, typer.Option(help="The most groups in which one person counts.")
+    ] = None,
     total_rows: Annotated[
-        int | None, typer.Option(help="Rows of one unit that count at all; see the guide.")
+        int | None, typer.Option(help="The most rows of one person that count in total.")
     ] = None,
     outer_rows: Annotated[
-        int | None, typer.Option(help="Rows that one unit has in a group, for the whole error.")
+        int | None,
+        typer.Option(
+            help=("The most rows that one person can have in a group; for whole-error intervals.")
+        ),
     ] = None,
     outer_groups: Annotated[
-        int | None, typer.Option(help="Groups that one unit really is in, for the whole error.")
+        int | None,
+        typer.Option(help="The most groups that one person can be in; for whole-error intervals."),
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--dataset", help="Whose account pays, if not NAME's.")
+        str | None,
+        typer.Option(
+            "--dataset", help="The dataset whose account pays for questions; by default NAME."
+        ),
     ] = None,
     bounds: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=LOW:HIGH", help="Where a number lies.")
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=LOW:HIGH",
+            help="The lower and upper bound of a numeric column, from public knowledge.",
+        ),
     ] = None,
     keys: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=A,B,...", help="The values one groups by.")
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=A,B,...",
+            help="The values of a column for GROUP BY, from public knowledge.",
+        ),
     ] = None,
     outer_bounds: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=LOW:HIGH", help="Where it really lies, for the whole error."),
+        typer.Option(
+            metavar="COLUMN=LOW:HIGH",
+            help="The widest possible range of a numeric column; for whole-error intervals.",
+        ),
     ] = None,
     granularity: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=STEP", help="What sums are rounded to.")
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=STEP",
+            help="The step to which values of a column are rounded, such as 0.1.",
+        ),
     ] = None,
     kind: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=KIND", help="If not what its type says.")
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=KIND",
+            help=(
+                "The kind of a column (integer, real, text, boolean, date, timestamp); by "
+                "default from its type."
+            ),
+        ),
     ] = None,
     replace: Annotated[  # noqa: FBT002
-        bool, typer.Option("--replace", help="Declare a table anew that is there already.")
+        bool,
+        typer.Option(
+            "--replace", help="Replace the declaration of a table that the catalog already has."
+        ),
     ] = False,
     separator: Annotated[
-        str | None, typer.Option(help="What stands between fields: ';', '\\t', '|'.")
+        str | None,
+        typer.Option(help="CSV files: the character between fields, such as ';', '\\t' or '|'."),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="Of text files: utf-8, windows-1252, latin-1, utf-16.")
+        str | None,
+        typer.Option(
+            help="Text files: the encoding, such as utf-8, windows-1252, latin-1 or utf-16."
+        ),
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(help="The decimal mark of numbers in text files: . or ,")
+        str | None, typer.Option(help="Text files: the decimal mark of numbers: . or ,")
     ] = None,
     thousands: Annotated[
-        str | None, typer.Option(help="What groups digits by thousands in text files.")
+        str | None,
+        typer.Option(help="Text files: the character between thousands, such as a comma."),
     ] = None,
     date_format: Annotated[
-        str | None, typer.Option(help="How dates are written in text files: %d.%m.%Y")
+        str | None, typer.Option(help="Text files: the format of dates, such as %d.%m.%Y")
     ] = None,
     null: Annotated[
-        list[str] | None, typer.Option(help="A text that means no value, such as NA.")
+        list[str] | None,
+        typer.Option(
+            help=("Text files: a text that means a missing value, such as NA; repeat for several.")
+        ),
     ] = None,
     header: Annotated[
         bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line names the columns."),
+        typer.Option(
+            "--header/--no-header", help="Text files: whether the first line names the columns."
+        ),
     ] = None,
     names: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="The columns in their order, with --no-header."),
+        typer.Option(
+            metavar="A,B,...",
+            help="Text files with --no-header: the names of the columns, in order.",
+        ),
     ] = None,
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Declare a table in the catalog, from its schema; no value of it is written there.
+    """Add a table to the catalog, from its schema; no value of the data is written there.
 
-    Facts are given by column, as often as needed: --bounds age=0:120, --keys sex=F,M,
-    --granularity weight=0.1, --kind visited=date. Of CSV files and JSON lines the bytes are
-    checked against the encoding on this machine.
+    Declare public facts by column and repeat the options as needed: --bounds age=0:120,
+    --keys sex=F,M, --granularity weight=0.1, --kind visited=date. CSV and JSON lines files are
+    checked against their encoding, on this machine.
     """
     from quaestor.cli.arguments.table_declaration import TableOptions, table_declaration
     from quaestor.curator.catalog import add_table
@@ -212,7 +273,7 @@ def list_tables(
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """The tables of the catalog, and whose rows they hold."""
+    """List the tables of the catalog with their privacy units and datasets."""
     from quaestor.curator.reports.table_description import table_description
 
     path, known = _read(catalog)
@@ -227,11 +288,11 @@ def list_tables(
 
 @dataset.command("show")
 def show(
-    name: Annotated[str, typer.Argument(help="The table.")],
+    name: Annotated[str, typer.Argument(help="The name of the table.")],
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """What is declared of a table, and which questions still lack a fact."""
+    """Show what the catalog declares about a table, and what is still missing."""
     from quaestor.curator.catalog.sections import nearest
     from quaestor.curator.reports.table_description import table_description
 
@@ -249,14 +310,16 @@ def show(
 
 @dataset.command("refreshed")
 def refreshed(
-    name: Annotated[str, typer.Argument(help="The dataset.")],
-    version: Annotated[str, typer.Option(help="What to call the data from here on.")],
+    name: Annotated[str, typer.Argument(help="The name of the dataset.")],
+    version: Annotated[
+        str, typer.Option(help="A label for the new version of the data, such as 2026-11.")
+    ],
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Record that a dataset has new rows, with every account that covers it; budgets stay.
 
-    Answers say from here on which version they are of; query --anew asks for another one.
+    From then on answers name the version of the data; query --anew asks again on the new data.
     """
     with opened(ledger) as book:
         accounts = book.refreshed(name, version=version)

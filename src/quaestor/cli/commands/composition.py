@@ -21,24 +21,37 @@ __all__ = ["calibrate", "count", "delta", "epsilon", "explain"]
 
 Width = Annotated[
     float | None,
-    typer.Option("--width", help="Ask for an interval of this relative width, such as 1e-6."),
+    typer.Option(
+        "--width",
+        help=("The relative width of the certified interval, such as 1e-6; narrower takes longer."),
+    ),
 ]
 AtMost = Annotated[
     float | None,
-    typer.Option("--at-most", help="For scripts: exit status 3 if it is not certain to be within."),
+    typer.Option(
+        "--at-most",
+        help=(
+            "A limit, for scripts: the exit status is 3 unless the result is certainly within it."
+        ),
+    ),
 ]
 NonAdaptive = Annotated[
     bool,
     typer.Option(
         "--non-adaptive",
-        help="Every query is fixed before the first answer (a dashboard). Unsound otherwise.",
+        help=(
+            "Assume that every query is fixed before the first answer, as on a "
+            "dashboard. Unsound otherwise."
+        ),
     ),
 ]
 OptionalEpsilon = Annotated[
-    float | None, typer.Option("--epsilon", "-e", help="Ask for delta at this epsilon.")
+    float | None,
+    typer.Option("--epsilon", "-e", help="Compare the theorems by their delta at this epsilon."),
 ]
 OptionalDelta = Annotated[
-    float | None, typer.Option("--delta", "-d", help="Ask for epsilon at this delta.")
+    float | None,
+    typer.Option("--delta", "-d", help="Compare the theorems by their epsilon at this delta."),
 ]
 
 
@@ -55,7 +68,7 @@ def epsilon(  # noqa: PLR0913  # what, at which delta, how closely, for whom
     non_adaptive: NonAdaptive = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """The smallest epsilon that is true of all these releases together, at a delta."""
+    """Compute the smallest epsilon of all releases together, at a delta."""
     composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.epsilon_bounds(delta=delta, width=width)
     _print_bounds({"epsilon": bounds}, {"delta": delta}, composed.theorem, at_most, json=json)
@@ -69,7 +82,7 @@ def delta(  # noqa: PLR0913  # as for epsilon
     non_adaptive: NonAdaptive = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """The smallest delta that is true of all these releases together, at an epsilon."""
+    """Compute the smallest delta of all releases together, at an epsilon."""
     composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.delta_bounds(epsilon=epsilon, width=width)
     _print_bounds({"delta": bounds}, {"epsilon": epsilon}, composed.theorem, at_most, json=json)
@@ -111,7 +124,7 @@ def explain(
     non_adaptive: NonAdaptive = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Every theorem side by side: what it says, or why it says nothing, and which one wins."""
+    """Compare every composition theorem: its result, or why it does not apply, and the tightest."""
     explanation = _composed(releases, in_advance=non_adaptive).explain(delta=delta, epsilon=epsilon)
     if json:
         print_json(explanation.to_dict())
@@ -125,7 +138,7 @@ def calibrate(
     delta: Delta,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """The value of the one "?" that fits the target: least noise, or the largest epsilon."""
+    """Find the value of the one "?" that meets a target: least noise, or largest epsilon."""
     found = calibrate_expressions(releases, epsilon=epsilon, delta=delta)
     bounds = found.bounds
     if json:
@@ -149,7 +162,9 @@ def count(
     release: Annotated[
         str,
         typer.Argument(
-            metavar="RELEASE", help='Such as "PureDP(epsilon=0.1)".', show_default=False
+            metavar="RELEASE",
+            help='One release, quoted, such as "PureDP(epsilon=0.1)".',
+            show_default=False,
         ),
     ],
     epsilon: Epsilon,
@@ -157,7 +172,7 @@ def count(
     non_adaptive: NonAdaptive = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """How many times a release may be made within a target."""
+    """Compute how many times a release fits within a target."""
     described = parse_release(release)
     fitting = partial(largest_count, epsilon=epsilon, delta=delta)
     largest = fitting(described, in_advance=non_adaptive)

@@ -21,21 +21,21 @@ __all__ = ["check", "tune"]
 
 
 def check(
-    name: Annotated[str, typer.Argument(help="The table.")],
+    name: Annotated[str, typer.Argument(help="The name of the table.")],
     yes_exact: Annotated[  # noqa: FBT002
         bool,
         typer.Option(
             "--yes-exact",
-            help="Write exact figures to a file or a program too; they are not private.",
+            help="Allow output to a file or a program, too; the exact figures are not private.",
         ),
     ] = False,
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Read a table exactly, for the data owner: what cannot be read, what bounds and caps cut.
+    """Check a table exactly, for the data owner: unreadable values, and what bounds and caps cut.
 
-    Nothing is charged and no ledger is opened, because what is printed is not private: keep it
-    to yourself, and copy none of its numbers into the catalog. It goes to a terminal only.
+    Nothing is charged and no ledger is opened, but the figures are exact and not private: do not
+    share them, and do not copy them into the catalog. They are printed to a terminal only.
     """
     from quaestor.curator.catalog.catalog_file import read_catalog
     from quaestor.curator.catalog.nearest import catalog_path
@@ -59,37 +59,55 @@ def check(
 
 
 def tune(  # noqa: PLR0913  # what is tuned, for what, and on whose account
-    name: Annotated[str, typer.Argument(help="The table.")],
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="What it may cost.")],
+    name: Annotated[str, typer.Argument(help="The name of the table.")],
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", "-e", help="The epsilon that the tuning costs.")
+    ],
     column: Annotated[
         list[str] | None,
-        typer.Option(help="A number whose bounds to choose; those without bounds if left out."),
+        typer.Option(
+            help=(
+                "A numeric column to choose bounds for; repeat for several. By default those "
+                "without bounds."
+            )
+        ),
     ] = None,
     caps: Annotated[  # noqa: FBT002
-        bool, typer.Option("--caps/--no-caps", help="Whether to choose rows and groups a unit.")
+        bool,
+        typer.Option(
+            "--caps/--no-caps",
+            help="Whether to choose the caps on rows and groups of one person, too.",
+        ),
     ] = True,
     question: Annotated[
-        str | None, typer.Option(metavar="SQL", help="What the limits are to be good for.")
+        str | None,
+        typer.Option(metavar="SQL", help="A typical question; the limits are chosen to suit it."),
     ] = None,
     question_epsilon: Annotated[
-        float | None, typer.Option(help="What such questions cost; --epsilon if left out.")
+        float | None, typer.Option(help="The epsilon of such a question; by default --epsilon.")
     ] = None,
-    account: Annotated[str | None, typer.Option(help="Who pays, if there are several.")] = None,
-    analyst: Annotated[str, typer.Option(help="Who asks, where the account has quotas.")] = "",
-    approval: Annotated[str, typer.Option(help="The id of an approval, where one is needed.")] = "",
+    account: Annotated[
+        str | None, typer.Option(help="The account that pays; needed if several cover the dataset.")
+    ] = None,
+    analyst: Annotated[
+        str, typer.Option(help="The name of the analyst; needed if the account has quotas.")
+    ] = "",
+    approval: Annotated[
+        str, typer.Option(help="The approval ID, if the account requires approval.")
+    ] = "",
     anew: Annotated[  # noqa: FBT002
-        bool, typer.Option("--anew", help="Pay for another choice, though there may be one.")
+        bool, typer.Option("--anew", help="Pay for a new choice even if there is an earlier one.")
     ] = False,
     dry_run: Annotated[  # noqa: FBT002
-        bool, typer.Option("--dry-run", help="Show the plan and its price; charge nothing.")
+        bool, typer.Option("--dry-run", help="Show the plan and its cost without charging.")
     ] = False,
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Choose bounds and caps of a table privately, pay for it, and write them into the catalog.
+    """Choose the bounds and caps of a table with differential privacy, and save them.
 
-    Noisy histograms of units over public bins are measured, as any question is. The same again
-    costs nothing and chooses the same.
+    It measures noisy histograms of people over public bins, charges for them, and writes the
+    limits to the catalog. Running it again chooses the same limits and costs nothing.
     """
     from quaestor.curator.catalog.catalog_edit import replace_table
     from quaestor.curator.catalog.nearest import catalog_path

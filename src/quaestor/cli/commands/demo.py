@@ -25,15 +25,20 @@ _YEAR = {
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder for what is made.")] = Path("demo"),
+    out: Annotated[
+        Path, typer.Option(help="The folder for the files that the demo writes.")
+    ] = Path("demo"),
     accounting: Annotated[  # noqa: FBT002
-        bool, typer.Option("--accounting", help="A year of releases, by every theorem.")
+        bool,
+        typer.Option(
+            "--accounting", help="Run the accounting demo instead: a hospital's year of releases."
+        ),
     ] = False,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """A liver study asked in SQL: a dozen answers, what they cost, a refusal, and the truth.
+    """Run a demo: a liver study in SQL, with a dozen answers, their cost, a refusal and the truth.
 
-    With --accounting, a hospital's year of releases: what it costs by every theorem, drawn.
+    With --accounting: what a hospital's year of releases costs by every theorem, with a figure.
     """
     if accounting:
         _year(out, json=json)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ExportForm", "export", "import_history", "ledger", "log", "verify"]
 
 ledger = typer.Typer(
-    help="The book of all charges: read it, check it, export it.",
+    help="Read, verify, export and back up the ledger: the record of all charges.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -39,13 +39,20 @@ class ExportForm(StrEnum):
 
 def log(
     account: Annotated[
-        str | None, typer.Argument(metavar="[ACCOUNT]", help="If not all.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[ACCOUNT]",
+            help="The name of an account; by default all accounts.",
+            show_default=False,
+        ),
     ] = None,
-    last: Annotated[int, typer.Option("--last", min=1, help="How many entries.")] = 20,
+    last: Annotated[
+        int, typer.Option("--last", min=1, help="The number of entries to print, the latest ones.")
+    ] = 20,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """The last entries: who was charged for what, when, why, and what became of it."""
+    """List the latest entries: what was charged, when, by which analyst, why, and its status."""
     with opened(ledger, read_only=True) as book:
         accounts = book.accounts() if account is None else (book.account(account),)
         found = [(each.name, entry) for each in accounts for entry in _latest(each, last)]
@@ -92,7 +99,7 @@ def verify(
         typer.Option(
             "--head",
             metavar="[ACCOUNT=]HASH",
-            help="A head that was noted elsewhere, and must still be part of the chain.",
+            help="A head that you recorded earlier; it must still be part of the chain.",
         ),
     ] = None,
     heads: Annotated[
@@ -100,16 +107,18 @@ def verify(
         typer.Option(
             "--heads",
             metavar="FILE",
-            help="A file with such heads, one on each line, as [bold]ledger heads[/bold] prints.",
+            help=(
+                "A file of recorded heads, one per line, as [bold]ledger heads[/bold] prints them."
+            ),
         ),
     ] = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Check that nothing was changed behind the ledger's back; note the heads elsewhere.
+    """Verify the ledger: recompute every hash and total, and report tampering.
 
-    Needs no right to write. The exit status is 1 if the ledger was changed, with the first such
-    place.
+    It needs no write access. The exit status is 1 if the ledger was changed; the message names
+    the first place.
     """
     from quaestor.ledger.journal.noted_heads import heads_of, read_heads
 
@@ -142,14 +151,23 @@ def _counted(count: int, one: str, many: str) -> str:
 
 def export(
     account: Annotated[
-        str | None, typer.Argument(metavar="[ACCOUNT]", help="If not all.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[ACCOUNT]",
+            help="The name of an account; by default all accounts.",
+            show_default=False,
+        ),
     ] = None,
-    form: Annotated[ExportForm, typer.Option("--format", help="How.")] = ExportForm.JSONL,
-    out: Annotated[Path | None, typer.Option("--out", help="A file, if not here.")] = None,
+    form: Annotated[
+        ExportForm, typer.Option("--format", help="The format of the export.")
+    ] = ExportForm.JSONL,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file to write to; by default standard output.")
+    ] = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Every event, a line each: for backups, for other tools, and to follow the chain by hand."""
+    """Export every event, one per line, for other tools and for independent checks."""
     with opened(ledger, read_only=True) as book:
         if json and out is None:
             events = [codec.loads(line) for line in book.export("jsonl", account=account)]
@@ -173,34 +191,51 @@ def _write(out: Path, lines: Iterator[str]) -> int:
 
 
 def import_history(  # noqa: PLR0913  # what an entry says
-    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Who pays.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A release on each line.")],
+    account: Annotated[
+        str, typer.Argument(metavar="ACCOUNT", help="The name of the account that pays.")
+    ],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A text file with one release per line.")
+    ],
     dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Whom it was about, if there are several.")
+        str | None,
+        typer.Option(
+            "--dataset",
+            help="The dataset that the history is about; needed if the account has several.",
+        ),
     ] = None,
     analyst: Annotated[
-        str, typer.Option("--analyst", help="Who asked; needed where there are quotas.")
+        str,
+        typer.Option(
+            "--analyst", help="The name of the analyst; needed if the account has quotas."
+        ),
     ] = "",
-    purpose: Annotated[str, typer.Option("--purpose", help="If not the file's name.")] = "",
+    purpose: Annotated[
+        str,
+        typer.Option(
+            "--purpose", help="The purpose, in one line; by default the name of the file."
+        ),
+    ] = "",
     fixed_before: Annotated[
         str,
         typer.Option(
             "--fixed-before",
             metavar="STATEMENT",
-            help="Your word that the account's filter or plan was fixed before the first of these "
-            "releases: by whom, and where that is written. It is kept for good.",
+            help="Your statement that the account's filter or plan was fixed before the first of "
+            "these releases, with who fixed it and where that is documented. It is stored "
+            "permanently.",
         ),
     ] = "",
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Charge for a history that was released elsewhere: for all of it, or for nothing.
+    """Charge for a history of releases made elsewhere: all of it, or nothing if it does not fit.
 
     Each line is an event as dp-accounting prints it, or a release as JSON or as an expression.
 
-    What was released may have been chosen by answers, and so may the account that it is charged
-    to. Without --fixed-before an open account charges the sum of its epsilons and deltas, which
-    holds all the same; a plan takes no history without it.
+    Earlier answers may have influenced which releases were made, and which account was opened.
+    Without --fixed-before an open account therefore charges the sum of epsilons and deltas, which
+    is always valid; a planned account accepts no history without it.
     """
     from quaestor.interop.history_file import read_history
 

@@ -18,9 +18,9 @@ __all__ = ["backup", "clock", "heads", "pending", "restore"]
 
 
 def heads(ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa: FBT002
-    """Print the head of every account: note them where those who write to the ledger cannot.
+    """Print the head of every account; record them where ledger users have no write access.
 
-    Append them to a file, from cron for instance; [bold]ledger verify --heads[/bold] reads it.
+    Append them to a file, for example from cron; [bold]ledger verify --heads[/bold] reads it.
     """
     with opened(ledger, read_only=True) as book:
         found = book.heads()
@@ -32,11 +32,13 @@ def heads(ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa: FBT0
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file for the backup.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file for the backup; it must not exist yet.")
+    ],
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Write one consistent state of the ledger to a new file, while others go on charging.
+    """Back up the ledger to a new file while others keep using it.
 
     The backup is verified. It can be read like a ledger, and takes no charges until it is restored.
     """
@@ -50,21 +52,23 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup file.")],
     reason: Annotated[
-        str, typer.Option("--reason", help="Why, in one line; recorded in every account's chain.")
+        str, typer.Option("--reason", help="The reason, in one line; stored in the ledger.")
     ],
     heads: Annotated[
         Path | None,
-        typer.Option("--heads", metavar="FILE", help="Noted heads, which the backup must contain."),
+        typer.Option(
+            "--heads", metavar="FILE", help="A file of recorded heads that the backup must contain."
+        ),
     ] = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Make a ledger of a backup, at a place where there is none.
+    """Restore a ledger from a backup, at a place where there is no ledger.
 
-    What was charged after the backup is not in it, though it was spent: give the heads that were
-    noted last, and a backup that is older than they are is refused.
+    Charges made after the backup are not in it, although they were spent. With --heads, a backup
+    that is older than the recorded heads is refused.
     """
     from quaestor.curator.catalog.nearest import ledger_address
     from quaestor.ledger import restore_ledger
@@ -79,12 +83,17 @@ def restore(
 
 def pending(
     account: Annotated[
-        str | None, typer.Argument(metavar="[ACCOUNT]", help="If not all.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[ACCOUNT]",
+            help="The name of an account; by default all accounts.",
+            show_default=False,
+        ),
     ] = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Charges that are not settled: how old, by whom, and the one safe thing to do about each."""
+    """List charges that are not settled, with their age, analyst and the one safe action."""
     with opened(ledger, read_only=True) as book:
         found = book.pending(account=account)
     if json:
@@ -116,16 +125,21 @@ def _ago(seconds: float) -> str:
 
 
 def clock(
-    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Whose last entry is wrong.")],
+    account: Annotated[
+        str,
+        typer.Argument(
+            metavar="ACCOUNT", help="The account whose last entry has a time in the future."
+        ),
+    ],
     reason: Annotated[
-        str, typer.Option("--reason", help="What happened, in one line; recorded in the chain.")
+        str, typer.Option("--reason", help="What happened, in one line; stored in the ledger.")
     ],
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Accept the present time for an account whose last entry was made under a clock in the future.
+    """Accept the current time for an account whose last entry has a time in the future.
 
-    Without this the account takes nothing until that time has come. Set the clock right first.
+    Until then the account takes no charges. Correct the system clock first.
     """
     with opened(ledger) as book:
         payer = book.account(account)

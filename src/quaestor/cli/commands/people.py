@@ -14,16 +14,19 @@ from quaestor.cli.options import HERE, Json, LedgerPlace
 
 __all__ = ["people", "token"]
 
-people = typer.Typer(help="Who may use a service over the ledger, and in which roles.")
-token = typer.Typer(help="Tokens with which programs use a service: shown once, stored hashed.")
+people = typer.Typer(help="Manage who may use the service, and in which roles.")
+token = typer.Typer(help="Manage API tokens for programs; a token is shown once and stored hashed.")
 
-PersonName = Annotated[str, typer.Argument(metavar="NAME", help="The person.", show_default=False)]
+PersonName = Annotated[
+    str, typer.Argument(metavar="NAME", help="The name of the person.", show_default=False)
+]
 Roles = Annotated[
     list[str],
-    typer.Option("--role", help="owner, approver, analyst or auditor; repeat it for several."),
+    typer.Option("--role", help="A role: owner, approver, analyst or auditor; repeat for several."),
 ]
 GroupNames = Annotated[
-    list[str] | None, typer.Option("--group", help="A group; repeat it for several.")
+    list[str] | None,
+    typer.Option("--group", help="A group that the person is in; repeat for several."),
 ]
 _BY = "the command line"
 
@@ -36,7 +39,7 @@ def add(
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Let somebody use the service."""
+    """Allow a person to use the service."""
     with opened(ledger, create=True) as book:
         made = book.people.add(name, roles=role, groups=group or (), by=_BY)
     if json:
@@ -47,7 +50,7 @@ def add(
 
 @people.command("list")
 def list_people(ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa: FBT002
-    """Everybody, with roles and groups."""
+    """List all people with their roles and groups."""
     with opened(ledger, read_only=True) as book:
         listed = book.people.all()
     if json:
@@ -69,19 +72,35 @@ def list_people(ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa
 def change(  # noqa: PLR0913  # what can be changed
     name: PersonName,
     role: Annotated[
-        list[str] | None, typer.Option("--role", help="All roles from now on; repeat it.")
+        list[str] | None,
+        typer.Option(
+            "--role",
+            help=(
+                "A role: owner, approver, analyst or auditor; repeat for several. Replaces "
+                "all earlier roles."
+            ),
+        ),
     ] = None,
     group: Annotated[
-        list[str] | None, typer.Option("--group", help="All groups from now on; repeat it.")
+        list[str] | None,
+        typer.Option(
+            "--group",
+            help=(
+                "A group that the person is in; repeat for several. Replaces all earlier groups."
+            ),
+        ),
     ] = None,
     shut_out: Annotated[
         bool | None,
-        typer.Option("--shut-out/--let-in", help="End all their tokens and sessions, or not."),
+        typer.Option(
+            "--shut-out/--let-in",
+            help="Block the person and end all their tokens and sessions, or allow them again.",
+        ),
     ] = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Give somebody other roles or groups, or shut them out."""
+    """Change the roles or groups of a person, or block them."""
     with opened(ledger) as book:
         active = None if shut_out is None else not shut_out
         changed = book.people.change(name, roles=role, groups=group, active=active, by=_BY)
@@ -94,7 +113,7 @@ def change(  # noqa: PLR0913  # what can be changed
 
 @people.command("password")
 def password(name: PersonName, ledger: LedgerPlace = HERE) -> None:
-    """Set somebody's password, typed twice or read from standard input."""
+    """Set a person's password, typed twice or read from standard input."""
     if sys.stdin.isatty():
         given = getpass.getpass("New password: ")
         if getpass.getpass("Once more: ") != given:
@@ -109,7 +128,7 @@ def password(name: PersonName, ledger: LedgerPlace = HERE) -> None:
 
 @people.command("link")
 def link(name: PersonName, ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa: FBT002
-    """Print a link with which somebody can sign in, once, within 15 minutes."""
+    """Print a link with which a person can sign in once, within 15 minutes."""
     with opened(ledger) as book:
         made = book.people.create_link(name, by=_BY)
     place = f"/sign-in?link={made}"
@@ -123,23 +142,29 @@ def link(name: PersonName, ledger: LedgerPlace = HERE, json: Json = False) -> No
 def link_identity(  # noqa: PLR0913  # what an identity is
     name: PersonName,
     subject: Annotated[
-        str, typer.Option("--subject", help="The person's id at the identity provider.")
+        str, typer.Option("--subject", help="The person's ID (subject) at the identity provider.")
     ] = "",
     email: Annotated[
         str,
         typer.Option(
             "--email",
-            help="Or their e-mail address, as the provider has verified it; for the first sign-in.",
+            help=(
+                "The person's e-mail address, as verified by the provider; used for the "
+                "first sign-in."
+            ),
         ),
     ] = "",
     issuer: Annotated[
         str | None,
-        typer.Option("--issuer", help="The provider's address, if not the catalog's."),
+        typer.Option(
+            "--issuer",
+            help="The address of the identity provider; by default the one in the catalog.",
+        ),
     ] = None,
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Let somebody sign in by an identity provider (OpenID Connect)."""
+    """Allow a person to sign in through an identity provider (OpenID Connect)."""
     from quaestor.curator.catalog.nearest import nearest_catalog
     from quaestor.errors import InvalidParameter
     from quaestor.ledger import identity_to_link
@@ -161,11 +186,11 @@ def link_identity(  # noqa: PLR0913  # what an identity is
 
 @people.command("identities")
 def identities(
-    person: Annotated[str, typer.Option("--person", help="Of this person only.")] = "",
+    person: Annotated[str, typer.Option("--person", help="Show only this person.")] = "",
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """List how identity providers call people."""
+    """List the identities at providers with which people can sign in."""
     with opened(ledger, read_only=True) as book:
         listed = book.people.credentials("identity", person=person)
     if json:
@@ -180,12 +205,15 @@ def identities(
 @people.command("unlink-identity")
 def unlink_identity(
     identity_id: Annotated[
-        str, typer.Argument(metavar="ID", help="As people identities prints it.")
+        str,
+        typer.Argument(
+            metavar="ID", help='The ID of the identity, as "people identities" prints it.'
+        ),
     ],
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Unlink an identity: nobody signs in by it any more."""
+    """Unlink an identity, so that it can no longer be used to sign in."""
     with opened(ledger) as book:
         book.people.revoke(identity_id, kind="identity", by=_BY)
     if json:
@@ -199,14 +227,22 @@ def create(  # noqa: PLR0913  # what a token says
     name: PersonName,
     scope: Annotated[
         list[str] | None,
-        typer.Option("--scope", help="A role that the token is for, if not all; repeat it."),
+        typer.Option(
+            "--scope",
+            help=(
+                "A role that the token may use; repeat for several. By default all roles of "
+                "the person."
+            ),
+        ),
     ] = None,
-    days: Annotated[float, typer.Option("--days", help="After how many days it expires.")] = 90.0,
-    note: Annotated[str, typer.Option("--note", help="What it is for.")] = "",
+    days: Annotated[
+        float, typer.Option("--days", help="The number of days until the token expires.")
+    ] = 90.0,
+    note: Annotated[str, typer.Option("--note", help="What the token is for, in one line.")] = "",
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Make a token for somebody. It is printed once; the ledger keeps its SHA-256 only."""
+    """Create a token for a person. It is printed once; the ledger stores only its SHA-256 hash."""
     with opened(ledger) as book:
         made, secret = book.people.create_token(name, scopes=scope, days=days, note=note, by=_BY)
     if json:
@@ -218,11 +254,11 @@ def create(  # noqa: PLR0913  # what a token says
 
 @token.command("list")
 def list_tokens(
-    person: Annotated[str, typer.Option("--person", help="Of this person only.")] = "",
+    person: Annotated[str, typer.Option("--person", help="Show only this person.")] = "",
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Every token, without its secret."""
+    """List all tokens, without their secrets."""
     with opened(ledger, read_only=True) as book:
         listed = book.people.credentials("token", person=person)
     if json:
@@ -247,12 +283,15 @@ def list_tokens(
 @token.command("revoke")
 def revoke(
     token_id: Annotated[
-        str, typer.Argument(metavar="ID", help="As token list prints it.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="ID", help='The ID of the token, as "token list" prints it.', show_default=False
+        ),
     ],
     ledger: LedgerPlace = HERE,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Revoke a token, at once and for good."""
+    """Revoke a token, immediately and permanently."""
     with opened(ledger) as book:
         book.people.revoke(token_id, kind="token", by=_BY)
     if json:

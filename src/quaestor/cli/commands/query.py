@@ -16,6 +16,25 @@ from quaestor.cli.arguments.files import check_picture, writing_to
 from quaestor.cli.arguments.question_plan import read_question_plan
 from quaestor.cli.drawing.numbers import print_json, say
 from quaestor.cli.options import CatalogFile, Json
+from quaestor.cli.question_options import (
+    Account,
+    Analyst,
+    Anew,
+    Confidence,
+    Delta,
+    Epsilon,
+    Groups,
+    MemberOf,
+    Of,
+    QuantileIntervals,
+    Rho,
+    Rows,
+    Server,
+    Sql,
+    Token,
+    WholeError,
+    Within,
+)
 from quaestor.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
@@ -41,70 +60,6 @@ class AnswerForm(StrEnum):
     xlsx = "xlsx"
 
 
-Sql = Annotated[
-    str,
-    typer.Argument(
-        metavar="SQL", help='Such as "SELECT COUNT(*) FROM visits".', show_default=False
-    ),
-]
-Epsilon = Annotated[
-    float | None, typer.Option("--epsilon", "-e", help="What it may cost, geometric noise.")
-]
-Rho = Annotated[float | None, typer.Option("--rho", help="What it may cost, Gaussian noise.")]
-Within = Annotated[
-    float | None, typer.Option("--within", help="How far off counts and sums may be, at most.")
-]
-Confidence = Annotated[
-    float, typer.Option("--confidence", help="How surely they are to be --within that.")
-]
-Of = Annotated[str | None, typer.Option("--of", help="The column that --within is about.")]
-Delta = Annotated[
-    float | None,
-    typer.Option("--delta", "-d", help="For private groups, if not a hundredth of the account's."),
-]
-QuantileIntervals = Annotated[
-    bool,
-    typer.Option(
-        "--quantile-intervals/--no-quantile-intervals",
-        help="Whether medians and quantiles spend a quarter of their budget on an interval.",
-    ),
-]
-Account = Annotated[str | None, typer.Option("--account", help="Who pays, if there are several.")]
-Analyst = Annotated[
-    str, typer.Option("--analyst", envvar="QUAESTOR_ANALYST", help="Who asks, if there are quotas.")
-]
-Rows = Annotated[
-    int | None, typer.Option("--rows", help="Rows of one unit in a group, if fewer than declared.")
-]
-Groups = Annotated[
-    int | None, typer.Option("--groups", help="Groups of one unit, if fewer than declared.")
-]
-
-
-MemberOf = Annotated[
-    list[str] | None, typer.Option("--member-of", help="A group that you are in; repeat it.")
-]
-WholeError = Annotated[
-    bool | None,
-    typer.Option(
-        "--whole-error/--no-whole-error",
-        help="Whether a tenth of the price pays for intervals that also cover what caps and bounds "
-        "cut; by default it does, but for plans and dashboards.",
-        show_default=False,
-    ),
-]
-Server = Annotated[
-    str | None,
-    typer.Option("--server", envvar="QUAESTOR_SERVER", help="Ask this service, by its address."),
-]
-Token = Annotated[
-    str, typer.Option("--token", envvar="QUAESTOR_TOKEN", help="The token for --server.")
-]
-Anew = Annotated[
-    bool, typer.Option("--anew", help="Pay for another answer, though there may be one.")
-]
-
-
 def query(  # noqa: PLR0913  # what, for how much, on whose account, in which form
     sql: Sql,
     epsilon: Epsilon = None,
@@ -116,43 +71,65 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     quantile_intervals: QuantileIntervals = True,  # noqa: FBT002
     account: Account = None,
     analyst: Analyst = "",
-    purpose: Annotated[str, typer.Option("--purpose", help="Why, kept with the charge.")] = "",
+    purpose: Annotated[
+        str,
+        typer.Option(
+            "--purpose", help="The purpose of the question, in one line; stored with the charge."
+        ),
+    ] = "",
     rows: Rows = None,
     groups: Groups = None,
     whole_error: WholeError = None,
     anew: Anew = False,  # noqa: FBT002
     approval: Annotated[
-        str, typer.Option("--approval", help="What account submit has printed, once approved.")
+        str,
+        typer.Option(
+            "--approval", help='The approval ID that "account submit" printed, once approved.'
+        ),
     ] = "",
     member_of: MemberOf = None,
     audience: Annotated[
-        str, typer.Option("--audience", help="Who may see it: analyst, everybody, group:NAME.")
+        str,
+        typer.Option(
+            "--audience", help="Who may see the answer: analyst, everybody or group:NAME."
+        ),
     ] = "",
     catalog: CatalogFile = None,
     server: Server = None,
     token: Token = "",
     form: Annotated[
         AnswerForm | None,
-        typer.Option("--format", help="How to show it, if not as a table or as --out ends."),
+        typer.Option(
+            "--format",
+            help=(
+                "The format of the answer; by default a table, or what the ending of --out implies."
+            ),
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
-            help="The file for the answer: .csv, .parquet, .json, .xlsx, .md, .html, .tex, .txt.",
+            help=(
+                "The file to write the answer to: .csv, .parquet, .arrow, .json, .xlsx, .md, "
+                ".html, .tex or .txt."
+            ),
         ),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", help="Also draw it with its intervals: .svg, .png or .pdf."),
+        typer.Option(
+            "--plot",
+            help="Also draw the answer with its intervals into this .svg, .png or .pdf file.",
+        ),
     ] = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Ask private tables in SQL: the answer has noise, error bars, a cost and a receipt.
+    """Answer a SQL question with noise, and charge it to an account.
 
-    Say how much it may cost (--epsilon or --rho), or how accurate it is to be (--within).
-    The same question again costs nothing, unless it is asked --anew. Exit status 3: the account
-    cannot pay.
+    Give its cost (--epsilon or --rho) or its accuracy (--within). The answer has error bars and
+    a receipt. The same question again costs nothing, unless you add --anew. The exit status is 3
+    if the account has too little budget left.
     """
     wanted = _form(out, form, json=json)
     _check_plot(plot)
@@ -200,7 +177,7 @@ def preview(  # noqa: PLR0913  # as for a query
     token: Token = "",
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """What a question would cost, and how accurate it would be; nothing is charged or read."""
+    """Show what a question would cost and how accurate it would be; no charge, no data read."""
     from quaestor.cli.drawing.answers import print_preview
 
     asked = {
@@ -229,7 +206,9 @@ def submit(  # noqa: PLR0913  # as for a query
     sql: Annotated[
         str | None,
         typer.Argument(
-            metavar="SQL", help="The question, as it will be given to query.", show_default=False
+            metavar="SQL",
+            help="The question in SQL, exactly as it will be asked.",
+            show_default=False,
         ),
     ] = None,
     epsilon: Epsilon = None,
@@ -241,20 +220,26 @@ def submit(  # noqa: PLR0913  # as for a query
     quantile_intervals: QuantileIntervals = True,  # noqa: FBT002
     account: Account = None,
     analyst: Analyst = "",
-    purpose: Annotated[str, typer.Option("--purpose", help="Why, for who decides.")] = "",
+    purpose: Annotated[
+        str,
+        typer.Option(
+            "--purpose",
+            help="The purpose of the question, in one line, for the person who decides.",
+        ),
+    ] = "",
     rows: Rows = None,
     groups: Groups = None,
     plan: Annotated[
         Path | None,
-        typer.Option("--plan", help="A TOML file of questions, submitted together under one id."),
+        typer.Option("--plan", help="A TOML file of questions to submit together under one ID."),
     ] = None,
     whole_error: WholeError = None,
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Ask for approval of a question, or of a plan of several; it costs nothing.
+    """Submit a question, or a plan of several, for approval; this costs nothing.
 
-    A plan file has a table [[questions]] for each: sql, epsilon (or rho, or within), purpose.
+    A plan file has one table [[questions]] per question: sql, epsilon (or rho, or within), purpose.
     """
     if plan is not None:
         _refuse_beside_plan(sql, epsilon, rho, within, delta, rows, groups)

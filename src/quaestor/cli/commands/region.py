@@ -25,23 +25,28 @@ def region(
         list[str] | None,
         typer.Argument(
             metavar="RELEASE...",
-            help='One curve each. Join the releases of one curve with "+".',
+            help=(
+                'The releases of one curve, quoted and joined with "+"; repeat for several curves.'
+            ),
             show_default=False,
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Draw into this .svg, .png or .pdf file.")
+        Path | None,
+        typer.Option("--out", "-o", help="Draw the curves into this .svg, .png or .pdf file."),
     ] = None,
     figure: Annotated[
         str | None,
         typer.Option(
-            help="Reproduce figure 1, 2 or 3 of Kairouz, Oh and Viswanath instead, "
-            "or range: Figure 1 of Dong, Durfee and Rogers."
+            help=(
+                "Reproduce a figure instead: 1, 2 or 3 of Kairouz, Oh and Viswanath, or "
+                "range for Figure 1 of Dong, Durfee and Rogers."
+            )
         ),
     ] = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """The privacy region: which false alarms and missed detections an attacker can reach."""
+    """Show the privacy region: the false alarm and missed detection rates of the best attack."""
     check_picture("out", out)
     if figure is not None:
         if releases:

@@ -35,32 +35,43 @@ def release(  # noqa: PLR0913  # the ways to say what is released
     mechanism: Annotated[
         str,
         typer.Argument(
-            metavar="MECHANISM", help='Such as "Geometric(scale=20)".', show_default=False
+            metavar="MECHANISM",
+            help='The noise mechanism, quoted, such as "Geometric(scale=20)".',
+            show_default=False,
         ),
     ],
     value: Annotated[
-        str | None, typer.Option("--value", help="The number to release.", show_default=False)
+        str | None,
+        typer.Option("--value", help="The number to release with noise.", show_default=False),
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--csv", help="A file with a line of headings.", show_default=False),
+        typer.Option(
+            "--csv", help="A CSV file whose first line names the columns.", show_default=False
+        ),
     ] = None,
     column: Annotated[
-        str | None, typer.Option("--column", help="The heading of a column.", show_default=False)
+        str | None,
+        typer.Option("--column", help="The name of a column of the CSV file.", show_default=False),
     ] = None,
     clamp: Annotated[
         tuple[float, float] | None,
-        typer.Option("--clamp", help="Move every entry between these.", show_default=False),
+        typer.Option(
+            "--clamp",
+            help="The lower and upper bound; values outside are moved to the nearer bound.",
+            show_default=False,
+        ),
     ] = None,
     statistic: Annotated[
-        Statistic, typer.Option("--statistic", help="What to release about the column.")
+        Statistic, typer.Option("--statistic", help="The statistic of the column to release.")
     ] = Statistic.SUM,
     delta: Annotated[
-        float, typer.Option("--delta", "-d", help="The delta at which the cost is shown.")
+        float,
+        typer.Option("--delta", "-d", help="The delta at which the cost in epsilon is computed."),
     ] = 1e-6,
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """Release a number, or a figure about a column, with exact noise; the cost is printed."""
+    """Release a number, or a statistic of a CSV column, with exact noise, and print the cost."""
     from quaestor.mechanisms import mechanism_for
     from quaestor.mechanisms.columns import release_value
 

@@ -14,38 +14,57 @@ __all__ = ["serve"]
 
 def serve(  # noqa: PLR0913  # what an operator decides
     catalog: CatalogFile = None,
-    port: Annotated[int, typer.Option("--port", help="The port to listen on.")] = 8080,
+    port: Annotated[int, typer.Option("--port", help="The TCP port to listen on.")] = 8080,
     host: Annotated[
-        str, typer.Option("--host", help="The address to listen on; this machine only by default.")
+        str,
+        typer.Option(
+            "--host", help="The address to listen on; by default only this machine can connect."
+        ),
     ] = "127.0.0.1",
     dev: Annotated[  # noqa: FBT002
         bool,
-        typer.Option("--dev", help="Make a throw-away owner and print a link to sign in with."),
+        typer.Option(
+            "--dev", help="Create a temporary owner and print a sign-in link, to try the service."
+        ),
     ] = False,
     processes: Annotated[
-        int, typer.Option("--processes", help="More than one needs a ledger in PostgreSQL.")
+        int,
+        typer.Option(
+            "--processes",
+            help=("The number of server processes; more than one requires a ledger in PostgreSQL."),
+        ),
     ] = 1,
     time_step: Annotated[
         float,
-        typer.Option("--time-step", help="Seconds: new answers leave at whole multiples of it."),
+        typer.Option(
+            "--time-step",
+            help=(
+                "Deliver answers only at multiples of this many seconds, to hide how long "
+                "they took."
+            ),
+        ),
     ] = 1.0,
     deadline: Annotated[
-        float, typer.Option("--deadline", help="Seconds until a question's engine is stopped.")
+        float,
+        typer.Option(
+            "--deadline", help="The most seconds that a question may run in the database."
+        ),
     ] = 300.0,
     most_jobs: Annotated[
-        int, typer.Option("--most-jobs", help="Unfinished questions one analyst may have.")
+        int, typer.Option("--most-jobs", help="The most unfinished questions per analyst.")
     ] = 16,
     rate: Annotated[
-        float, typer.Option("--rate", help="Requests a second that one address may make.")
+        float, typer.Option("--rate", help="The most requests per second from one address.")
     ] = 200.0,
     grace: Annotated[
-        float, typer.Option("--grace", help="Seconds to finish questions before it ends.")
+        float,
+        typer.Option("--grace", help="The most seconds to finish running questions at shutdown."),
     ] = 30.0,
 ) -> None:
-    """Serve the catalog's tables: analysts ask over HTTP with a token, and see nothing else.
+    """Run the service: analysts ask over HTTP or in a browser, and never touch the data.
 
-    Add people with [bold]quaestor people add[/bold], give them tokens with
-    [bold]quaestor token create[/bold]; or start with --dev and sign in by the printed link.
+    Add people with [bold]quaestor people add[/bold] and give them tokens with
+    [bold]quaestor token create[/bold]; or start with --dev and open the printed link.
     """
     from quaestor.errors import MissingExtra
 

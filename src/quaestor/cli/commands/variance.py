@@ -17,10 +17,10 @@ __all__ = ["variance"]
 def variance(
     epsilon: Epsilon,
     delta: Delta,
-    count: Annotated[int, typer.Option("--count", "-k", help="How many answers.")],
+    count: Annotated[int, typer.Option("--count", "-k", help="The number of answers.")],
     json: Json = False,  # noqa: FBT002
 ) -> None:
-    """The least noise with which so many answers of sensitivity 1 fit a target, by kind."""
+    """Compute the least noise, by mechanism, with which a number of answers meets a target."""
     rows = least_variances(epsilon=epsilon, delta=delta, count=count)
     if json:
         print_json(

@@ -28,7 +28,10 @@ __all__ = [
 ]
 
 FILE = SourceKey(
-    name="file", example="visits.parquet", help="Parquet, CSV or JSON lines files.", path=True
+    name="file",
+    example="visits.parquet",
+    help="The file of the table, or a pattern: Parquet, CSV or JSON lines.",
+    path=True,
 )
 
 

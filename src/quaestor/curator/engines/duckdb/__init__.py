@@ -33,7 +33,12 @@ __all__ = ["ENGINE"]
 
 class _DuckDB(EngineKind):
     name = "duckdb"
-    address = SourceKey(name="database", example="clinic.duckdb", help="A DuckDB file.", path=True)
+    address = SourceKey(
+        name="database",
+        example="clinic.duckdb",
+        help="The DuckDB database file with the table.",
+        path=True,
+    )
     keys = (FILE, address)
     dialect = DUCKDB
 

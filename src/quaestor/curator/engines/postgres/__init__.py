@@ -36,7 +36,7 @@ class _PostgreSQL(EngineKind):
     address = SourceKey(
         name="environment",
         example="CLINIC_DATABASE",
-        help="The variable that holds a PostgreSQL address.",
+        help="The environment variable with the address of the PostgreSQL server.",
     )
     keys = (address,)
     schema = "public"

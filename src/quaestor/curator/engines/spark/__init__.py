@@ -34,7 +34,11 @@ _MASTER = re.compile(r"local(?:\[(?:\d+|\*)\])?|(?:spark|sc)://\S+|yarn|k8s://\S
 
 class _Spark(EngineKind):
     name = "spark"
-    address = SourceKey(name="master", example="local[2]", help="Where Spark is.")
+    address = SourceKey(
+        name="master",
+        example="local[2]",
+        help="The address of Spark, such as local[2] or sc://host.",
+    )
     keys = (address,)
     shared = (FILE,)
     schema = "default"
