@@ -131,7 +131,9 @@ def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Acc
     def at(edition: int, *, whole: bool) -> AnyPriced:
         budget = replace(inquiry.budget, whole_error=whole)
         if isinstance(query, Compound):
-            return price_compound(query, budget, catalog, delta=delta, sql=sql, blocks=blocks)
+            return price_compound(
+                query, budget, catalog, delta=delta, sql=sql, blocks=blocks, edition=edition
+            )
         said = {"delta": delta, "sql": sql, "blocks": blocks[0], "edition": edition}
         return known_price(query, budget, catalog, **said)
 

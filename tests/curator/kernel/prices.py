@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quaestor.accounting import releases
-from quaestor.curator.kernel.measures import RowCount, Units
+from quaestor.curator.kernel.draws import NoisyMeasure
+from quaestor.curator.kernel.measures import JointTotals, RowCount, Units
+from quaestor.mechanisms import Geometric
 from tests.curator.kernel.pointed import PEOPLE, declared, measured, total
 
 if TYPE_CHECKING:
@@ -41,6 +43,12 @@ def _wrongs() -> Iterator[str]:
     (draw,) = many.draws
     if many.releases != (draw.one * draw.count,) or draw.count != 1:
         yield "a draw costs something else than it says"
+    both = JointTotals(totals=(total("g", 0, 5), total("n", 0, 9)), bound=9)
+    for as_one in (False, True):
+        noise = Geometric(scale=3.0, sensitivity=9)
+        joint = NoisyMeasure(measure=both, mechanism=noise, spread=2, as_one=as_one)
+        if joint.one.known_epsilon() != 3 or joint.epsilon != 6 or joint.count != 2:
+            yield f"totals that move by 3 scales together cost {joint.one}, {joint.count} times"
 
 
 def wrongs() -> list[str]:

@@ -168,6 +168,12 @@ def _noise() -> Iterator[tuple[str, Callable[[], Any]]]:
             _JOINT, 5, mechanism=DiscreteGaussian(sigma=1.0, sensitivity=5, coordinates=1)
         ),
     )
+    yield "one total charged as one of several", lambda: _noisy(Units(), 1, as_one=True)
+    gaussian = DiscreteGaussian(sigma=1.0, sensitivity=5, coordinates=2)
+    yield (
+        "Gaussian noise charged as one total's",
+        lambda: _noisy(_JOINT, 5, mechanism=gaussian, as_one=True),
+    )
     yield "noise of its own kind", lambda: _noisy(Units(), 1, mechanism=_Weak(scale=1.0))
     yield "no noise", lambda: _noisy(Units(), 1, mechanism=None)
     yield "no spread", lambda: _noisy(Units(), 1, spread=0)

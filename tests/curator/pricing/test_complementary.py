@@ -129,7 +129,8 @@ def test_means_sums_and_counts_of_one_operand_are_one_measure() -> None:
         [measure] = measures_of(asked).measures
         assert isinstance(measure, JointTotals)
         [draw] = offer(asked, epsilon=1.0).draws
-        assert draw.epsilon == 1
+        assert draw.epsilon is not None
+        assert Fraction(99999, 100000) < draw.epsilon <= 1
         assert JointTotals not in map(type, measures_of(asked, noise="gaussian").measures)
         assert JointTotals not in map(type, measures_of(asked, edition=SECOND).measures)
     assert len(measures_of(query(aggregate("sum"), aggregate("count"))).measures[0].totals) == 3  # type: ignore[attr-defined]
@@ -231,4 +232,4 @@ def test_a_sum_by_a_count_is_as_good_as_a_mean(monkeypatch: pytest.MonkeyPatch) 
         return off(column.values, truth)
 
     assert error() < error(edition=SECOND) / 1.6
-    assert Fraction(offer(asked, epsilon=1.0).epsilon or 0) == 1
+    assert Fraction(99999, 100000) < (offer(asked, epsilon=1.0).epsilon or 0) <= 1

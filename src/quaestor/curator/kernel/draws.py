@@ -108,6 +108,8 @@ class NoisyMeasure(Draw):
     mechanism: Geometric | DiscreteGaussian
     spread: int
     grain: int = 1
+    as_one: bool = False
+    """Whether totals with a joint bound and geometric noise are charged as one total of it."""
 
     def __post_init__(self) -> None:
         """Check that the noise is for what one unit can do."""
@@ -117,6 +119,10 @@ class NoisyMeasure(Draw):
             if type(value) is not int or value < 1:
                 raise InvalidParameter(name, value, "a positive whole number")
         parts = len(self.measure.totals) if isinstance(self.measure, JointTotals) else 1
+        joint = parts > 1 and type(self.mechanism) is Geometric
+        if type(self.as_one) is not bool or (self.as_one and not joint):
+            valid = "false, but for geometric noise on totals with a joint bound"
+            raise InvalidParameter("as_one", self.as_one, valid)
         if isinstance(self.measure, UnitBins) and self.grain > 1:
             raise InvalidParameter("grain", self.grain, "1 for a histogram")
         if parts > 1 and getattr(self.mechanism, "coordinates", parts) != parts:
@@ -126,15 +132,34 @@ class NoisyMeasure(Draw):
 
     @property
     def one(self) -> Release:
-        """The noise on one group; on totals with a joint bound, that of all of them.
+        r"""The noise on one group; on totals with a joint bound, that of all of them.
 
-        Of those, geometric noise is pure DP of the bound by the scale (the loss of independent
-        noise is the sum over totals of at most the move by the scale), and Gaussian noise is as
-        its mechanism says for so many coordinates.
+        Of those, Gaussian noise is as its mechanism says for so many coordinates, and geometric
+        noise is pure DP of the bound by the scale. From the fourth edition of pricing on it is
+        charged ``as_one`` total that moves by the whole bound, which is less in a composition.
+
+        Theorem:
+            Independent geometric noise of scale b on whole numbers that move by :math:`d_1, \dots,
+            d_k` loses at most what it loses on one that moves by their sum, at every epsilon. It
+            is enough to see that of two moves, :math:`d_1 \ge d_2`, with sum S. Let :math:`r =
+            e^{-1/b}`, :math:`\varepsilon \ge 0`, and T be where the second number falls, as far
+            as it tells anything: from 0 to :math:`d_2`, with the loss :math:`(d_2-2T)/b`. Given T,
+            the first number's best test leaves
+
+            .. math:: \max_t 1 - \frac{r^{d_1-t+1} + e^\varepsilon r^{d_2-2T} r^t}{1+r}
+               = \max_u 1 - r^{-T}\,\frac{r^{S-u+1} + e^\varepsilon r^u}{1+r},
+
+            or 0, with :math:`u = t + d_2 - T`, from :math:`d_2 - T` to :math:`S - T`. (To say yes
+            to everything is never better, as :math:`\varepsilon - (d_2-2T)/b \ge -d_1/b`.) The
+            fraction's least value over u from 0 to S is 1 less the delta of one move by S
+            (:func:`~quaestor.mechanisms.kinds.geometric.laplace_above`), and :math:`r^{-T} \ge 1`:
+            whatever T is, at most that delta is left. Both pairs are symmetric, so that this is
+            the whole curve.
         """
         if isinstance(self.mechanism, DiscreteGaussian):
             return self.mechanism.loss
-        if isinstance(self.measure, JointTotals) and len(self.measure.totals) > 1:
+        several = isinstance(self.measure, JointTotals) and len(self.measure.totals) > 1
+        if several and not self.as_one:
             each = Fraction(self.mechanism.sensitivity) / Fraction(self.mechanism.scale)
             return releases.PureDP(epsilon=above(each))
         return geometric_loss(self.mechanism)

@@ -10,7 +10,7 @@ question as that edition did: an account that knows a question so is asked so.
 3. Quantiles tell the values about a tie apart by how far inside it they are; reals whose step
    nobody declared are read in finer steps where they are added up, and added up in such; means,
    and sums and counts of one operand, are made of its complementary totals.
-4. (As it grows: each change that measures or charges otherwise adds its line here.)
+4. Complementary totals are charged as one total of their joint bound, and not as pure DP.
 """
 
 from __future__ import annotations

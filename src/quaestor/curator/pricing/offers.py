@@ -174,7 +174,9 @@ def offer(  # noqa: PLR0913  # the ways to say how much, and for what
     measuring = measures_of(
         query, edition=edition, quantile_intervals=quantile_intervals, noise=noise
     )
-    parts = parts_of(query, measuring, noise=noise, delta=delta, confidence=confidence)
+    parts = parts_of(
+        query, measuring, noise=noise, delta=delta, confidence=confidence, edition=edition
+    )
     whole = None if outer is None else whole_error_of(query, outer, noise=noise)
     share = Fraction(0) if whole is None else WHOLE_SHARE
     if accuracy is not None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.language.compound import Compound
 from quaestor.curator.pricing.budget_shares import float_below, roots
+from quaestor.curator.pricing.editions import LATEST, THIRD
 from quaestor.curator.pricing.offers import measures_of
 from quaestor.curator.pricing.priced_parts import parts_of
 from quaestor.curator.pricing.priced_question import Cost, Priced, price, private_delta
@@ -52,6 +53,7 @@ class PricedCompound:
     catalog: Catalog
     account_delta: float
     sql: str | None = None
+    edition: int = LATEST
 
     @property
     def fingerprint(self) -> str:
@@ -85,8 +87,9 @@ class PricedCompound:
 
     @property
     def earlier_editions(self) -> tuple[int, ...]:
-        """None: such questions came with the latest."""
-        return ()
+        """The third, with which such questions came, where it draws otherwise."""
+        known = any(THIRD in part.earlier_editions for part in self.parts)
+        return (THIRD,) if known else ()
 
     def releases_for(self, budget: Budget) -> tuple[Release, ...]:
         """What the same would be charged with another budget."""
@@ -96,6 +99,7 @@ class PricedCompound:
             self.catalog,
             delta=self.account_delta,
             blocks=tuple(part.offer.measurement.blocks for part in self.parts),
+            edition=self.edition,
         ).releases
 
 
@@ -125,10 +129,12 @@ def price_compound(  # noqa: PLR0913  # what is asked, and of whom
     delta: float,
     sql: str | None = None,
     blocks: Sequence[ChargedBlocks | None] = (),
+    edition: int = LATEST,
 ) -> PricedCompound:
     """What several questions cost an account of this delta together.
 
     ``blocks`` are those that each part reaches, where blocks of time have budgets of their own.
+    ``edition`` is one of :mod:`quaestor.curator.pricing.editions`.
     """
     reached = tuple(blocks) or (None,) * len(asked.parts)
     if len({each.labels for each in reached if each is not None}) > 1:
@@ -138,9 +144,9 @@ def price_compound(  # noqa: PLR0913  # what is asked, and of whom
         )
     own = private_delta(asked.parts, budget, delta=delta)
     parts = tuple(
-        price(query, each, catalog, delta=delta, sql=sql, blocks=block)
+        price(query, each, catalog, delta=delta, sql=sql, blocks=block, edition=edition)
         for query, each, block in zip(
-            asked.parts, _budgets(asked, budget, own), reached, strict=True
+            asked.parts, _budgets(asked, budget, own, edition), reached, strict=True
         )
     )
     return PricedCompound(
@@ -153,17 +159,18 @@ def price_compound(  # noqa: PLR0913  # what is asked, and of whom
         catalog=catalog,
         account_delta=delta,
         sql=sql,
+        edition=edition,
     )
 
 
-def _budgets(asked: Compound, budget: Budget, delta: float | None) -> list[Budget]:
+def _budgets(asked: Compound, budget: Budget, delta: float | None, edition: int) -> list[Budget]:
     """Each part's budget; together they are never more than the whole."""
     private = [any(key.values is None for key in query.keys) for query in asked.parts]
     shared = None if delta is None else float_below(Fraction(delta) / max(sum(private), 1))
     deltas = [shared if chosen else budget.delta for chosen in private]
     if budget.accuracy is not None:
         return [replace(budget, delta=each) for each in deltas]
-    shares = _shares(asked, budget, deltas)
+    shares = _shares(asked, budget, deltas, edition)
     given = zip(shares, deltas, strict=True)
     if budget.rho is not None:
         whole = Fraction(budget.rho)
@@ -172,13 +179,17 @@ def _budgets(asked: Compound, budget: Budget, delta: float | None) -> list[Budge
     return [replace(budget, delta=d, epsilon=float_below(whole * part)) for part, d in given]
 
 
-def _shares(asked: Compound, budget: Budget, deltas: Sequence[float | None]) -> list[Fraction]:
+def _shares(
+    asked: Compound, budget: Budget, deltas: Sequence[float | None], edition: int
+) -> list[Fraction]:
     """What each part gets of the budget: in proportion to what all of its draws would get."""
     noise: Any = "geometric" if budget.rho is None else "gaussian"
     weights = []
     for query, delta in zip(asked.parts, deltas, strict=True):
-        measuring = measures_of(query, quantile_intervals=budget.quantile_intervals, noise=noise)
-        drawn = parts_of(query, measuring, noise=noise, delta=delta)
+        measuring = measures_of(
+            query, edition=edition, quantile_intervals=budget.quantile_intervals, noise=noise
+        )
+        drawn = parts_of(query, measuring, noise=noise, delta=delta, edition=edition)
         weights.append(sum(roots([part.weight for part in drawn], noise=noise)))
     total = sum(weights) * (1 + 1e-12)
     return [Fraction(int(weight / total * _FINENESS), _FINENESS) for weight in weights]

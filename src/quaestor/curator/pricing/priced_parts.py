@@ -33,6 +33,7 @@ from quaestor.curator.pricing.budget_shares import (
     selection_weight,
     top_weight,
 )
+from quaestor.curator.pricing.editions import LATEST, THIRD
 from quaestor.errors import InvalidParameter, TargetOutOfReach
 from quaestor.mechanisms import (
     CountedQuantile,
@@ -74,13 +75,14 @@ class Part:
     figure: bool = True
 
 
-def parts_of(
+def parts_of(  # noqa: PLR0913  # what is asked, and how it is priced
     query: Query,
     measuring: Measuring,
     *,
     noise: Noise,
     delta: float | None,
     confidence: float = 0.95,
+    edition: int = LATEST,
 ) -> tuple[Part, ...]:
     """All parts of a query, each with its weight: a choice of groups first.
 
@@ -106,7 +108,7 @@ def parts_of(
             parts.append(_reach(measure, weight, spread, noise, confidence))
         else:
             weighed = measure_weight(weight, spread=spread, noise=noise)
-            parts.append(additive(measure, weighed, spread, noise))
+            parts.append(additive(measure, weighed, spread, noise, edition=edition))
     if not parts:
         raise InvalidParameter("query", 0, "one with at least one aggregate, or private keys")
     return tuple(parts)
@@ -133,29 +135,38 @@ def spread_of(query: Query) -> int:
     return max(min(limits), 1)
 
 
-def additive(measure: Measure, weight: float, spread: int, noise: Noise) -> Part:
+def additive(
+    measure: Measure, weight: float, spread: int, noise: Noise, *, edition: int = LATEST
+) -> Part:
     """A measure with noise, of so many groups of a unit."""
-    return Part(
-        measure=measure,
-        weight=weight,
-        draw=(_geometric if noise == "geometric" else _gaussian)(measure, spread),
-    )
+    if noise == "gaussian":
+        return Part(measure=measure, weight=weight, draw=_gaussian(measure, spread))
+    as_one = edition > THIRD and _totals(measure) > 1
+    return Part(measure=measure, weight=weight, draw=_geometric(measure, spread, as_one=as_one))
+
+
+def _totals(measure: Measure) -> int:
+    """How many numbers share the measure's bound."""
+    return len(measure.totals) if isinstance(measure, JointTotals) else 1
 
 
 def _grains(measure: Measure) -> tuple[int, int]:
     """How many steps are a grain, and by how many grains one unit moves the measure."""
     largest = max(measure.sensitivity, 1)
     grain = -(-largest // _MOST_GRAINS)
-    parts = len(measure.totals) if isinstance(measure, JointTotals) else 1
-    return grain, (largest + parts * (grain - 1)) // grain
+    return grain, (largest + _totals(measure) * (grain - 1)) // grain
 
 
-def _geometric(measure: Measure, spread: int) -> Callable[[Fraction], Draw]:
+def _geometric(
+    measure: Measure, spread: int, *, as_one: bool = False
+) -> Callable[[Fraction], Draw]:
     grain, moved = _grains(measure)
 
     def drawn(scale: float) -> NoisyMeasure:
         noisy = Geometric(scale=scale, sensitivity=moved)
-        return NoisyMeasure(measure=measure, mechanism=noisy, spread=spread, grain=grain)
+        return NoisyMeasure(
+            measure=measure, mechanism=noisy, spread=spread, grain=grain, as_one=as_one
+        )
 
     def draw(budget: Fraction) -> Draw:
         epsilon = float_below(budget / spread)
@@ -182,10 +193,8 @@ def noisy_bins(measure: UnitBins, epsilon: Fraction) -> NoisyMeasure:
 def _gaussian(measure: Measure, spread: int) -> Callable[[Fraction], Draw]:
     grain, moved = _grains(measure)
 
-    parts = len(measure.totals) if isinstance(measure, JointTotals) else 1
-
     def drawn(sigma: float) -> NoisyMeasure:
-        noisy = DiscreteGaussian(sigma=sigma, sensitivity=moved, coordinates=parts)
+        noisy = DiscreteGaussian(sigma=sigma, sensitivity=moved, coordinates=_totals(measure))
         return NoisyMeasure(measure=measure, mechanism=noisy, spread=spread, grain=grain)
 
     def draw(budget: Fraction) -> Draw:

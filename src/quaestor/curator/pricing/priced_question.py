@@ -172,10 +172,19 @@ class Priced:
 
     @property
     def earlier_editions(self) -> tuple[int, ...]:
-        """The earlier editions of pricing by which an account may know it."""
-        if self.offer.measurement.fine:  # none of which reads like that
-            return EARLIER
-        return other_editions(self.query, self.offer.measuring)
+        """The earlier editions of pricing by which an account may know it, the last one first."""
+        before = () if self._as_before(THIRD) else (THIRD,)
+        if self.offer.measurement.fine:  # none before the third reads like that
+            return before + tuple(each for each in EARLIER if each != THIRD)
+        others = other_editions(self.query, self.offer.measuring)
+        return before + tuple(each for each in others if each != THIRD)
+
+    def _as_before(self, edition: int) -> bool:
+        """Whether an earlier edition would draw the same."""
+        made = self.budget.offer(
+            self.query, delta=self.delta, edition=edition, outer=self.offer.whole
+        )
+        return made.measurement.all_draws == self.offer.measurement.all_draws
 
     def releases_for(self, budget: Budget) -> tuple[Release, ...]:
         """What the same would be charged with another budget."""

@@ -209,7 +209,9 @@ DRAWN: dict[str, Wire] = {
     "Geometric": Wire(Geometric, ("scale", "sensitivity")),
     "Histogram": Wire(measures.ValueCounts, ("operand", "low", "high", "step", "rows")),
     "Joint": Wire(measures.JointTotals, ("totals", "bound")),
-    "NoisyMeasure": Wire(NoisyMeasure, ("measure", "mechanism", "spread", "grain")),
+    "NoisyMeasure": Wire(
+        NoisyMeasure, ("measure", "mechanism", "spread", "grain"), later={"as_one": False}
+    ),
     "NoisyQuantile": Wire(NoisyQuantile, ("measure", "mechanism", "spread")),
     "NoisyReach": Wire(NoisyReach, ("measure", "mechanism", "spread")),
     "NoisyTop": Wire(NoisyTop, ("measure", "mechanism")),
