@@ -10,210 +10,31 @@ True
 
 from __future__ import annotations
 
-from quaestor.accounting.calibrate import calibrate, calibrate_bounds, largest_count
-from quaestor.accounting.compose import Composition, compose, compose_nonadaptive
-from quaestor.accounting.explain import Explanation, ExplanationRow
-from quaestor.accounting.expressions import parse_release
-from quaestor.accounting.hypothesis import hypothesis_bounds
-from quaestor.accounting.hypothesis.priors import (
-    IndependentPrior,
-    MixturePrior,
-    PointPrior,
-    Prior,
-    SizePrior,
-    UniformPrior,
-)
-from quaestor.accounting.hypothesis.result import HypothesisGuarantee
-from quaestor.accounting.membership import compose_across
-from quaestor.accounting.membership.facts import (
-    All,
-    AtMost,
-    ExactlyOne,
-    Exclusive,
-    Fact,
-    Implies,
-    Vectors,
-    fact_from_json,
-)
-from quaestor.accounting.membership.result import AcrossComposition, WorstMemberships
-from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases import (
-    ApproxDP,
-    BoundedRange,
-    DensityPair,
-    DiscreteGaussian,
-    ExponentialMechanism,
-    Gaussian,
-    GaussianDP,
-    Geometric,
-    GraphSketch,
-    Laplace,
-    MatrixSketch,
-    PoissonSampled,
-    ProbabilityVectors,
-    PureDP,
-    RandomizedResponse,
-    Release,
-    Repeated,
-    SampledWithoutReplacement,
-    Staircase,
-    ZeroConcentratedDP,
-)
-from quaestor.accounting.releases.codec import release_from_json
-from quaestor.accounting.tradeoff import Tradeoff, Vertex
-from quaestor.client import connect
-from quaestor.errors import (
-    AccountClosed,
-    AccountExists,
-    AccountOverdrawn,
-    AnswerPending,
-    ApprovalNeeded,
-    BeyondFloats,
-    BudgetExceeded,
-    CertificationFault,
-    ChargeSettled,
-    ClockWentBack,
-    ContradictoryFacts,
-    EngineFailed,
-    IdentityRefused,
-    InconsistentAnswers,
-    InvalidCatalog,
-    InvalidExpression,
-    InvalidHistory,
-    InvalidParameter,
-    InvalidPlan,
-    JobUnfinished,
-    KeyReused,
-    LedgerCorrupted,
-    LedgerUnavailable,
-    MissingAddress,
-    MissingExtra,
-    NotAllowed,
-    NotPlanned,
-    NotSignedIn,
-    ProviderUnavailable,
-    QuaestorError,
-    RefusedQuery,
-    RequestRefused,
-    ServiceUnreachable,
-    SignInFailed,
-    SourceKnown,
-    SourceUnavailable,
-    TargetOutOfReach,
-    TheoremDoesNotApply,
-    TooManyJobs,
-    TooManySignIns,
-    UnknownAccount,
-    UnknownAnalyst,
-    UnknownDatabase,
-    UnknownJob,
-    UnknownPerson,
-    UnreadableTable,
-)
+import typing as _typing
+from importlib import import_module as _import_module
+
+from quaestor import errors as errors
 from quaestor.moved_modules import forward as _forward
 
-__all__ = [
-    "AccountClosed",
-    "AccountExists",
-    "AccountOverdrawn",
-    "AcrossComposition",
-    "All",
-    "AnswerPending",
-    "ApprovalNeeded",
-    "ApproxDP",
-    "AtMost",
-    "BeyondFloats",
-    "BoundedRange",
-    "Bounds",
-    "BudgetExceeded",
-    "CertificationFault",
-    "ChargeSettled",
-    "ClockWentBack",
-    "Composition",
-    "ContradictoryFacts",
-    "DensityPair",
-    "DiscreteGaussian",
-    "EngineFailed",
-    "ExactlyOne",
-    "Exclusive",
-    "Explanation",
-    "ExplanationRow",
-    "ExponentialMechanism",
-    "Fact",
-    "Gaussian",
-    "GaussianDP",
-    "Geometric",
-    "GraphSketch",
-    "HypothesisGuarantee",
-    "IdentityRefused",
-    "Implies",
-    "InconsistentAnswers",
-    "IndependentPrior",
-    "InvalidCatalog",
-    "InvalidExpression",
-    "InvalidHistory",
-    "InvalidParameter",
-    "InvalidPlan",
-    "JobUnfinished",
-    "KeyReused",
-    "Laplace",
-    "LedgerCorrupted",
-    "LedgerUnavailable",
-    "MatrixSketch",
-    "MissingAddress",
-    "MissingExtra",
-    "MixturePrior",
-    "NotAllowed",
-    "NotPlanned",
-    "NotSignedIn",
-    "PointPrior",
-    "PoissonSampled",
-    "Prior",
-    "ProbabilityVectors",
-    "ProviderUnavailable",
-    "PureDP",
-    "QuaestorError",
-    "RandomizedResponse",
-    "RefusedQuery",
-    "Release",
-    "Repeated",
-    "RequestRefused",
-    "SampledWithoutReplacement",
-    "ServiceUnreachable",
-    "SignInFailed",
-    "SizePrior",
-    "SourceKnown",
-    "SourceUnavailable",
-    "Staircase",
-    "TargetOutOfReach",
-    "TheoremDoesNotApply",
-    "TooManyJobs",
-    "TooManySignIns",
-    "Tradeoff",
-    "UniformPrior",
-    "UnknownAccount",
-    "UnknownAnalyst",
-    "UnknownDatabase",
-    "UnknownJob",
-    "UnknownPerson",
-    "UnreadableTable",
-    "Vectors",
-    "Vertex",
-    "WorstMemberships",
-    "ZeroConcentratedDP",
-    "calibrate",
-    "calibrate_bounds",
-    "compose",
-    "compose_across",
-    "compose_nonadaptive",
-    "connect",
-    "fact_from_json",
-    "hypothesis_bounds",
-    "largest_count",
-    "parse_release",
-    "release_from_json",
-]
-
 __version__ = "0.1.0"
+
+if _typing.TYPE_CHECKING:
+    from quaestor.public_names import *  # noqa: F403  # they have their own __all__
+    from quaestor.public_names import __all__ as __all__
+else:  # imported when the first of them is asked for: commands that need none start sooner
+
+    def __getattr__(name: str) -> object:
+        if name == "__all__" or not name.startswith("_"):
+            public = _import_module("quaestor.public_names")
+            globals().update({each: getattr(public, each) for each in public.__all__})
+            globals()["__all__"] = public.__all__
+        if name in globals():
+            return globals()[name]
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__getattr__("__all__")})
+
 
 _forward()

@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.abc import Loader
     from types import ModuleType
 
 __all__ = ["MOVED", "forward"]
@@ -45,7 +45,7 @@ def _now(name: str) -> str | None:
     return f"{MOVED[package]}.{rest}" if package in MOVED else None
 
 
-class _Forwarding(MetaPathFinder, Loader):
+class _Forwarding:
     def __init__(self) -> None:
         self._specs: dict[str, ModuleSpec | None] = {}
 
@@ -53,7 +53,7 @@ class _Forwarding(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         del path, target
-        return None if _now(fullname) is None else ModuleSpec(fullname, self)
+        return None if _now(fullname) is None else ModuleSpec(fullname, cast("Loader", self))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         new = _now(spec.name) or spec.name

@@ -9,32 +9,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Annotated, Any, NoReturn
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 import quaestor
-from quaestor.cli.commands import (
-    account,
-    account_approval,
-    account_history,
-    account_open,
-    account_report,
-    across,
-    audit,
-    catalog,
-    composition,
-    dataset_limits,
-    demo,
-    ledger,
-    ledger_operations,
-    people,
-    query,
-    region,
-    release,
-    serve,
-    variance,
-)
 from quaestor.cli.options import REFUSED
 from quaestor.errors import BudgetExceeded, InvalidParameter, QuaestorError
 
@@ -45,69 +26,123 @@ _ClickException: Any = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
 )
 
-app = typer.Typer(
-    name="quaestor",
-    help=(
-        "Differential privacy: exact composition, private SQL answers with a budget, "
-        "and audits.\n\nWrite a release as in Python: [bold]PureDP(epsilon=0.1) * "
-        "30[/bold], [bold]ApproxDP(epsilon=0.1, delta=1e-8)[/bold]. Give one or "
-        "more, each in quotes.\n\nPrinted bounds are rounded up to a few digits; "
-        "--json prints the certified interval."
-    ),
-    epilog='Start with:  quaestor explain --delta 1e-6 "ApproxDP(epsilon=0.1, delta=1e-8) * 30"',
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
+# Where each command is written, in ``quaestor.cli.commands``: only what was typed is imported.
+_COMMANDS = {
+    "epsilon": "composition.epsilon",
+    "delta": "composition.delta",
+    "explain": "composition.explain",
+    "calibrate": "composition.calibrate",
+    "count": "composition.count",
+    "across": "across.across",
+    "variance": "variance.variance",
+    "release": "release.release",
+    "audit": "audit.audit",
+    "region": "region.region",
+    "init": "catalog.init",
+    "preview": "query.preview",
+    "query": "query.query",
+    "serve": "serve.serve",
+    "demo": "demo.demo",
+}
+_GROUPS = {
+    "dataset": "catalog.dataset",
+    "account": "account.account",
+    "ledger": "ledger.ledger",
+    "people": "people.people",
+    "token": "people.token",
+}
+# What a group has beside the commands that its own module adds.
+_IN_GROUPS = {
+    "dataset": {"check": "dataset_limits.check", "tune": "dataset_limits.tune"},
+    "account": {
+        "open": "account_open.open_account",
+        "show": "account.show",
+        "list": "account.list_accounts",
+        "price": "account.price",
+        "charge": "account.charge",
+        "close": "account.close",
+        "submit": "query.submit",
+        "approvals": "account_approval.approvals",
+        "approve": "account_approval.approve",
+        "decline": "account_approval.decline",
+        "history": "account_history.history",
+        "report": "account_report.report",
+    },
+    "ledger": {
+        "log": "ledger.log",
+        "verify": "ledger.verify",
+        "export": "ledger.export",
+        "import": "ledger.import_history",
+        "heads": "ledger_operations.heads",
+        "backup": "ledger_operations.backup",
+        "restore": "ledger_operations.restore",
+        "pending": "ledger_operations.pending",
+        "clock": "ledger_operations.clock",
+    },
+}
 
-app.command("epsilon")(composition.epsilon)
-app.command("delta")(composition.delta)
-app.command("explain")(composition.explain)
-app.command("calibrate")(composition.calibrate)
-app.command("count")(composition.count)
-app.command("across")(across.across)
-app.command("variance")(variance.variance)
-app.command("release")(release.release)
-app.command("audit")(audit.audit)
-app.command("region")(region.region)
-app.command("init")(catalog.init)
-app.add_typer(catalog.dataset, name="dataset")
-catalog.dataset.command("check")(dataset_limits.check)
-catalog.dataset.command("tune")(dataset_limits.tune)
-app.command("preview")(query.preview)
-app.command("query")(query.query)
 
-app.add_typer(account.account, name="account")
-account.account.command("open")(account_open.open_account)
-account.account.command("show")(account.show)
-account.account.command("list")(account.list_accounts)
-account.account.command("price")(account.price)
-account.account.command("charge")(account.charge)
-account.account.command("close")(account.close)
-account.account.command("submit")(query.submit)
-account.account.command("approvals")(account_approval.approvals)
-account.account.command("approve")(account_approval.approve)
-account.account.command("decline")(account_approval.decline)
-account.account.command("history")(account_history.history)
-account.account.command("report")(account_report.report)
+def _at(place: str) -> Any:
+    module, _, name = place.partition(".")
+    return getattr(import_module(f"quaestor.cli.commands.{module}"), name)
 
-app.add_typer(ledger.ledger, name="ledger")
-ledger.ledger.command("log")(ledger.log)
-ledger.ledger.command("verify")(ledger.verify)
-ledger.ledger.command("export")(ledger.export)
-ledger.ledger.command("import")(ledger.import_history)
-ledger.ledger.command("heads")(ledger_operations.heads)
-ledger.ledger.command("backup")(ledger_operations.backup)
-ledger.ledger.command("restore")(ledger_operations.restore)
-ledger.ledger.command("pending")(ledger_operations.pending)
-ledger.ledger.command("clock")(ledger_operations.clock)
 
-app.command("serve")(serve.serve)
-app.add_typer(people.people, name="people")
-app.add_typer(people.token, name="token")
+@cache
+def _group(name: str) -> typer.Typer:
+    group: typer.Typer = _at(_GROUPS[name])
+    for command, place in _IN_GROUPS.get(name, {}).items():
+        group.command(command)(_at(place))
+    return group
 
-app.command("demo")(demo.demo)
+
+def _assembled(*names: str) -> typer.Typer:
+    """The command line with these commands and groups."""
+    assembled = typer.Typer(
+        name="quaestor",
+        help=(
+            "Differential privacy: exact composition, private SQL answers with a budget, "
+            "and audits.\n\nWrite a release as in Python: [bold]PureDP(epsilon=0.1) * "
+            "30[/bold], [bold]ApproxDP(epsilon=0.1, delta=1e-8)[/bold]. Give one or "
+            "more, each in quotes.\n\nPrinted bounds are rounded up to a few digits; "
+            "--json prints the certified interval."
+        ),
+        epilog="Start with:  quaestor explain --delta 1e-6 "
+        '"ApproxDP(epsilon=0.1, delta=1e-8) * 30"',
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
+    assembled.callback()(_options)
+    for name in names:
+        if name in _COMMANDS:
+            assembled.command(name)(_at(_COMMANDS[name]))
+        else:
+            assembled.add_typer(_group(name), name=name)
+    return assembled
+
+
+@cache
+def _complete() -> typer.Typer:
+    return _assembled(*_COMMANDS, *_GROUPS)
+
+
+if TYPE_CHECKING:
+    app: typer.Typer
+
+
+def __getattr__(name: str) -> typer.Typer:
+    if name == "app":
+        return _complete()
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def _needed() -> typer.Typer:
+    """What was typed: one command or group if its name comes first, all of them otherwise."""
+    first = next(iter(sys.argv[1:]), "")
+    alone = first in {*_COMMANDS, *_GROUPS} and "_QUAESTOR_COMPLETE" not in os.environ
+    return _assembled(first) if alone else _complete()
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  # typer hands the flag over by position
@@ -116,7 +151,6 @@ def _version(wanted: bool) -> None:  # noqa: FBT001  # typer hands the flag over
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[  # noqa: FBT002  # acts in its callback
         bool,
@@ -131,7 +165,7 @@ def _options(
 def main() -> NoReturn:
     """Run the command line; errors become a sentence, or JSON, and an exit status."""
     try:
-        status = app(standalone_mode=not _wants_json())
+        status = _needed()(standalone_mode=not _wants_json())
     except QuaestorError as error:
         _report(error.code, str(error), error.fields())
         sys.exit(_status(error))

@@ -1,0 +1,72 @@
+"""What a command imports before it does its work: counted in modules, never in seconds."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import quaestor
+from quaestor import public_names
+
+EPSILON = ["epsilon", "--delta", "1e-6", "ApproxDP(epsilon=0.1, delta=1e-8) * 30"]
+COUNTED = """
+import json, sys
+sys.argv = ["quaestor", *json.loads(sys.argv[1])]
+from quaestor.cli.app import main
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code, ended.code
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def modules_of(*words: str, folder: Path | None = None) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", COUNTED, json.dumps(words)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+        cwd=folder,
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_the_accountant_imports_its_own_command_and_nothing_of_the_curator() -> None:
+    imported = modules_of(*EPSILON)
+    commands = {name for name in imported if name.startswith("quaestor.cli.commands.")}
+    assert commands == {"quaestor.cli.commands.composition"}
+    unwanted = {"quaestor.curator", "quaestor.ledger", "quaestor.public_names", "numpy"}
+    assert not unwanted & imported
+
+
+def test_importing_the_package_imports_no_mathematics() -> None:
+    code = "import sys, quaestor; print([name for name in sys.modules if 'accounting' in name])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_the_package_has_the_public_names_and_no_others() -> None:
+    assert quaestor.__all__ == public_names.__all__
+    assert set(public_names.__all__) <= set(dir(quaestor))
+    for name in public_names.__all__:
+        assert getattr(quaestor, name) is getattr(public_names, name)
+    with pytest.raises(AttributeError, match="no attribute 'conpose'"):
+        quaestor.conpose  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_command_that_was_mistyped_is_still_told_the_nearest() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "quaestor", "epsilom"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 2
+    assert "epsilon" in done.stderr
