@@ -20,7 +20,7 @@ WORKERS ?= 2
 # Warnings are errors: a broken link, an unknown name, a page that no page leads to.
 SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -n
 
-.PHONY: demo serve docs test system lint test-slow audits mutations benchmark format lock clean
+.PHONY: demo serve reference docs test system lint test-slow audits mutations benchmark format lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -30,6 +30,10 @@ demo: $(VENV)/demo.stamp
 serve: $(VENV)/demo.stamp
 	@test -f demo/liver/quaestor.toml || $(BIN)/quaestor demo
 	@$(BIN)/quaestor serve --catalog demo/liver/quaestor.toml --dev
+
+# The pages of the reference that are written from the code.
+reference: $(VENV)/docs.stamp
+	@$(BIN)/python -m docs.generate
 
 docs: $(VENV)/docs.stamp
 	@tests/system.sh node
@@ -101,7 +105,7 @@ lock:
 	  --group test \
 	  --constraint requirements/demo.lock --output-file requirements/test.lock --quiet
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
-	  --extra plot --extra curator --extra service --group docs \
+	  --extra plot --extra interop --extra curator --extra service --extra notebook --group docs \
 	  --constraint requirements/test.lock --output-file requirements/docs.lock --quiet
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
 	  --group benchmark --constraint requirements/test.lock \

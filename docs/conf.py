@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import sphinxcontrib.katex
+from sphinx.ext.napoleon import Config
+from sphinx.ext.napoleon.docstring import GoogleDocstring
+
 import quaestor
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 project = "Quaestor"
 author = "The Quaestor authors"
@@ -12,18 +21,30 @@ language = "en"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
     "sphinx_design",
     "sphinxcontrib.katex",
 ]
 exclude_patterns = ["_build", "README.md"]
+
+autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+add_module_names = False
+
 nitpicky = True
+nitpick_ignore_regex = [
+    ("py:class", ".*"),  # annotations name types that have no page
+    ("py:mod", "quaestor.*"),
+]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 
 # Formulas are rendered while building, by the KaTeX whose style sheet is in _static/katex.
 katex_prerender = True
+sphinxcontrib.katex.STARTUP_TIMEOUT = sphinxcontrib.katex.RENDER_TIMEOUT = 600.0  # busy machines
 katex_css_path = "katex/katex.min.css"
 
 html_theme = "furo"
@@ -34,3 +55,20 @@ html_copy_source = False
 html_use_index = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
+
+_SECTIONS: Any = Config(
+    napoleon_custom_sections=["Guarantee", "Theorem", "Assumes", "Accuracy"], napoleon_use_ivar=True
+)
+
+
+def _google_sections(  # noqa: PLR0913  # what autodoc hands over
+    app: Sphinx, what: Any, name: str, value: Any, options: Any, lines: list[str]
+) -> None:
+    """Sections such as ``Args:``; the first line of a property is a sentence, and names no type."""
+    if what not in {"attribute", "data", "property"}:
+        lines[:] = GoogleDocstring(lines, _SECTIONS, app, what, name, value, options).lines()
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", _google_sections)

@@ -21,16 +21,17 @@ SPHINX = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n"]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of HTML pages, as ``make docs`` builds it: a warning is an error."""
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [*SPHINX, "-b", "html", "-d", str(folder / "doctrees"), "docs", str(folder / "html")],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
+    log = folder / "log.txt"  # a pipe would stay open as long as any child of Sphinx's lives
+    with log.open("w") as said:
+        done = subprocess.run(
+            [*SPHINX, "-b", "html", "-d", str(folder / "doctrees"), "docs", str(folder / "html")],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            stdout=said,
+            stderr=said,
+            check=False,
+        )
+    assert done.returncode == 0, log.read_text()
     return folder / "html"
 
 

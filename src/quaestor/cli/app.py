@@ -19,7 +19,7 @@ import quaestor
 from quaestor.cli.options import REFUSED
 from quaestor.errors import BudgetExceeded, InvalidParameter, QuaestorError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "exit_status", "main"]
 
 # typer has had click as a dependency and as a part of itself; this is its error in both cases
 _ClickException: Any = next(
@@ -168,7 +168,7 @@ def main() -> NoReturn:
         status = _needed()(standalone_mode=not _wants_json())
     except QuaestorError as error:
         _report(error.code, str(error), error.fields())
-        sys.exit(_status(error))
+        sys.exit(exit_status(type(error)))
     except _ClickException as error:  # only where programs listen; people get a box
         _report("usage", error.format_message(), {})
         sys.exit(error.exit_code)
@@ -180,10 +180,11 @@ def main() -> NoReturn:
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _status(error: QuaestorError) -> int:
-    if isinstance(error, BudgetExceeded):
+def exit_status(kind: type[QuaestorError]) -> int:
+    """The exit status of a command that fails with an error of this kind."""
+    if issubclass(kind, BudgetExceeded):
         return REFUSED
-    return 2 if isinstance(error, InvalidParameter) else 1
+    return 2 if issubclass(kind, InvalidParameter) else 1
 
 
 def _wants_json() -> bool:

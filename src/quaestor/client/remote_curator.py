@@ -60,7 +60,7 @@ class RemoteCurator:
         quantile_intervals: bool = True,
         whole_error: bool | None = None,
     ) -> Preview:
-        """What a question would cost, and how accurate it would be; as :meth:`Curator.preview`."""
+        """What a question would cost, and how accurate it would be; as ``Curator.preview``."""
         sent = _sent(
             question,
             epsilon=epsilon,
@@ -95,7 +95,7 @@ class RemoteCurator:
         whole_error: bool | None = None,
         key: str = "",
     ) -> Answer:
-        """The answer to a question, charged to an account; as :meth:`Curator.ask`.
+        """The answer to a question, charged to an account; as ``Curator.ask``.
 
         ``key`` is a name of your own for the question: with the same key again, from any process,
         it is the same question, and costs nothing more. Without one, each call makes its own, so

@@ -228,7 +228,7 @@ class Curator:
         has paid for it and failed before noise was drawn, that charge is used. ``purpose`` is kept
         with the charge: why it is asked, in one line. ``approval`` is what :meth:`submit` has
         returned, where the account demands approval. ``audience`` is who may see the answer:
-        ``analyst``, ``everybody`` or ``group:NAME``, as for :meth:`Account.reserve`.
+        ``analyst``, ``everybody`` or ``group:NAME``, as for ``Account.reserve``.
 
         ``AVG(AUTO(cost))`` in SQL chooses bounds of a column privately: a fifth of ``epsilon`` pays
         for a noisy histogram, which is an answer of its own, and the rest for the question. The
@@ -394,7 +394,7 @@ class Curator:
     ) -> TunedTable:
         """Choose limits of a table privately, charged as any question is.
 
-        The catalog stays as it is: :func:`~quaestor.curator.catalog.catalog_edit.replace_table`
+        The catalog stays as it is: ``quaestor.curator.catalog.catalog_edit.replace_table``
         writes the table that comes back into its file.
 
         Args:

@@ -53,7 +53,17 @@ def _rebuild(kind: type[Any], args: tuple[Any, ...], state: dict[str, Any]) -> A
 
 
 class QuaestorError(Exception):
-    """The root of all errors of this package."""
+    """The root of all errors of this package.
+
+    What to do: read ``code`` and ``fields()`` in programs; the message says what to change.
+
+    >>> from quaestor import PureDP
+    >>> try:
+    ...     PureDP(epsilon=-1.0)
+    ... except QuaestorError as error:
+    ...     print(error.code, error.fields()["field"])
+    invalid_parameter epsilon
+    """
 
     code: ClassVar[str] = "error"
 
@@ -67,7 +77,13 @@ class QuaestorError(Exception):
 
 
 class InvalidParameter(QuaestorError, ValueError):
-    """A parameter is outside its valid range or of the wrong kind."""
+    """A parameter is outside its valid range or of the wrong kind.
+
+    What to do: give the parameter that ``field`` names a value that ``valid`` describes.
+
+    >>> InvalidParameter("delta", 2.0, "a number in [0, 1]").fields()
+    {'field': 'delta', 'value': '2.0', 'valid': 'a number in [0, 1]'}
+    """
 
     code = "invalid_parameter"
 
@@ -81,7 +97,17 @@ class InvalidParameter(QuaestorError, ValueError):
 
 
 class InvalidExpression(InvalidParameter):
-    """A release expression does not parse; ``column`` (from 1) says where."""
+    """A release expression does not parse; ``column`` (from 1) says where.
+
+    What to do: correct the expression at ``column``; the arrow under it points there.
+
+    >>> from quaestor import parse_release
+    >>> try:
+    ...     parse_release("PureDP(epsilon=0.1")
+    ... except InvalidExpression as error:
+    ...     print(error.column)
+    19
+    """
 
     code = "invalid_expression"
 
@@ -96,7 +122,13 @@ class InvalidExpression(InvalidParameter):
 
 
 class TheoremDoesNotApply(QuaestorError):
-    """The theorem says nothing about these releases; the message says why."""
+    """The theorem says nothing about these releases; the message says why.
+
+    What to do: use :func:`quaestor.compose`, which chooses among the theorems that apply.
+
+    >>> TheoremDoesNotApply("it needs equal releases").reason
+    'it needs equal releases'
+    """
 
     code = "theorem_does_not_apply"
 
@@ -110,7 +142,17 @@ class TheoremDoesNotApply(QuaestorError):
 
 
 class TargetOutOfReach(QuaestorError):
-    """No value of the free parameter meets the target."""
+    """No value of the free parameter meets the target.
+
+    What to do: raise the target, or let the parameter reach further.
+
+    >>> from quaestor import PureDP, calibrate
+    >>> try:
+    ...     calibrate(lambda e: PureDP(epsilon=1.0 + e), epsilon=0.5, delta=1e-6)
+    ... except TargetOutOfReach as error:
+    ...     print(error.code)
+    target_out_of_reach
+    """
 
     code = "target_out_of_reach"
 
@@ -119,6 +161,12 @@ class InconsistentAnswers(QuaestorError):
     """Two certified answers to one question exclude each other: one is wrong, and neither is given.
 
     A fault of Quaestor's own; nothing is wrong with what was asked.
+
+    What to do: report the call, with the version; use neither number.
+
+    >>> fault = InconsistentAnswers("delta at epsilon = 1", first=(0.0, 0.1), second=(0.2, 0.3))
+    >>> fault.first, fault.second
+    ((0.0, 0.1), (0.2, 0.3))
     """
 
     code = "inconsistent_answers"
@@ -141,6 +189,11 @@ class CertificationFault(QuaestorError):
     """A certified computation broke one of its own rules; no number is given.
 
     This is a fault of this package and not of the caller: please report the call.
+
+    What to do: report the call, with the version.
+
+    >>> CertificationFault("the masses sum to 0.5").code
+    'certification_fault'
     """
 
     code = "certification_fault"
@@ -150,6 +203,11 @@ class BeyondFloats(QuaestorError, OverflowError):
     """A certified computation left the range of floats; no number is given.
 
     Where a wider bound is known to be true, it is given instead of this error.
+
+    What to do: ask for a less extreme parameter, such as a larger delta or a smaller count.
+
+    >>> issubclass(BeyondFloats, OverflowError)
+    True
     """
 
     code = "beyond_floats"
@@ -179,7 +237,13 @@ def install_command(extra: str) -> str:
 
 
 class MissingExtra(QuaestorError, ImportError):
-    """An optional dependency is not installed; the message names the extra that brings it."""
+    """An optional dependency is not installed; the message names the extra that brings it.
+
+    What to do: run the command in the message; it suits how Quaestor was installed.
+
+    >>> MissingExtra("matplotlib", extra="plot", purpose="drawing").fields()
+    {'package': 'matplotlib', 'extra': 'plot'}
+    """
 
     code = "missing_extra"
 

@@ -17,7 +17,13 @@ __all__ = [
 
 
 class InvalidCatalog(InvalidParameter):
-    """A catalog file does not say what it should; ``line`` (from 1) says where, if known."""
+    """A catalog file does not say what it should; ``line`` (from 1) says where, if known.
+
+    What to do: correct the line of the catalog as ``remedy`` says.
+
+    >>> InvalidCatalog(file="q.toml", line=3, problem="no rows", remedy="write  rows = 20").line
+    3
+    """
 
     code = "invalid_catalog"
 
@@ -38,7 +44,14 @@ class InvalidCatalog(InvalidParameter):
 
 
 class UnreadableTable(InvalidParameter):
-    """The columns of a table cannot be read; what an engine said of its rows is not repeated."""
+    """The columns of a table cannot be read; what an engine said of its rows is not repeated.
+
+    What to do: check the name, the format and the rights of the file or table; see ``remedy``.
+
+    >>> wrong = UnreadableTable(place="visits.csv", problem="no such file", remedy="correct it")
+    >>> wrong.place
+    'visits.csv'
+    """
 
     code = "unreadable_table"
 
@@ -53,7 +66,13 @@ class UnreadableTable(InvalidParameter):
 
 
 class MissingAddress(InvalidParameter):
-    """An environment variable that should hold the address of a server is not set."""
+    """An environment variable that should hold the address of a server is not set.
+
+    What to do: set the environment variable to the address of the server.
+
+    >>> MissingAddress("CLINIC_DATABASE").fields()
+    {'environment': 'CLINIC_DATABASE'}
+    """
 
     code = "missing_address"
 
@@ -76,6 +95,12 @@ class RefusedQuery(InvalidParameter):
 
     ``place`` counts characters of ``text`` from 0. ``line`` and ``column`` count from 1 and are
     ``None`` where the question was not written as text.
+
+    What to do: ask what ``remedy`` proposes; a refusal costs nothing.
+
+    >>> refused = RefusedQuery("MIN shows one person", remedy="ask for a quantile")
+    >>> refused.at("SELECT MIN(age)", 7).column
+    8
     """
 
     code = "refused_query"
@@ -111,7 +136,13 @@ class RefusedQuery(InvalidParameter):
 
 
 class SourceUnavailable(QuaestorError):
-    """A table cannot be reached, or is not what the catalog says; no row was read."""
+    """A table cannot be reached, or is not what the catalog says; no row was read.
+
+    What to do: check that the file or the server is where the catalog says, and ask again.
+
+    >>> SourceUnavailable("visits", "the server does not answer").fields()
+    {'table': 'visits', 'problem': 'the server does not answer'}
+    """
 
     code = "source_unavailable"
 
@@ -125,7 +156,14 @@ class SourceUnavailable(QuaestorError):
 
 
 class EngineFailed(QuaestorError):
-    """A query failed on its engine. Always the same words: an engine's own may quote rows."""
+    """A query failed on its engine. Always the same words: an engine's own may quote rows.
+
+    What to do: check that the engine is up and has memory and space; the owner finds the cause in
+    its logs.
+
+    >>> EngineFailed().fields()
+    {}
+    """
 
     code = "engine_failed"
 

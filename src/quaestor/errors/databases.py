@@ -10,7 +10,13 @@ __all__ = ["ContradictoryFacts", "InvalidPlan", "UnknownDatabase"]
 
 
 class UnknownDatabase(InvalidParameter):
-    """A fact, or a prior, names a database that is not among those with releases."""
+    """A fact, or a prior, names a database that is not among those with releases.
+
+    What to do: correct the name (``near`` is the closest one), or add the database.
+
+    >>> UnknownDatabase("nroth", near="north", known=2).fields()
+    {'name': 'nroth', 'near': 'north'}
+    """
 
     code = "unknown_database"
 
@@ -26,7 +32,18 @@ class UnknownDatabase(InvalidParameter):
 
 
 class ContradictoryFacts(InvalidParameter):
-    """The facts contradict each other: nobody could be in the data at all."""
+    """The facts contradict each other: nobody could be in the data at all.
+
+    What to do: remove or weaken one of the facts.
+
+    >>> from quaestor import All, AtMost, ExactlyOne, PureDP, compose_across
+    >>> facts = All(ExactlyOne(), AtMost(0))
+    >>> try:
+    ...     compose_across({"a": [PureDP(epsilon=1)]}, membership=facts, neighbours="replace")
+    ... except ContradictoryFacts as error:
+    ...     print(error.code)
+    contradictory_facts
+    """
 
     code = "contradictory_facts"
 
@@ -45,7 +62,13 @@ class ContradictoryFacts(InvalidParameter):
 
 
 class InvalidPlan(InvalidParameter):
-    """A plan file does not say what it should; ``place`` says where."""
+    """A plan file does not say what it should; ``place`` says where.
+
+    What to do: correct the plan file at ``place``.
+
+    >>> InvalidPlan("fact 1", "m must be a whole number").fields()
+    {'place': 'fact 1', 'problem': 'm must be a whole number'}
+    """
 
     code = "invalid_plan"
 

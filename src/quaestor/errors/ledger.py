@@ -27,7 +27,13 @@ __all__ = [
 
 
 class InvalidHistory(InvalidParameter):
-    """A line of a file of releases is no release; ``line`` (from 1) says which one."""
+    """A line of a file of releases is no release; ``line`` (from 1) says which one.
+
+    What to do: correct the line of the file; each line is one release.
+
+    >>> InvalidHistory(file="events.txt", line=2, problem="unknown release").line
+    2
+    """
 
     code = "invalid_history"
 
@@ -46,7 +52,13 @@ class InvalidHistory(InvalidParameter):
 
 
 class NotPlanned(InvalidParameter):
-    """A charge that is not in the account's plan; ``left`` says what of the plan is left."""
+    """A charge that is not in the account's plan; ``left`` says what of the plan is left.
+
+    What to do: ask what the plan has left, or open an account with another plan.
+
+    >>> NotPlanned("demo", asked="PureDP(epsilon=1.0)", left="nothing is left").account
+    'demo'
+    """
 
     code = "not_planned"
 
@@ -63,7 +75,13 @@ class NotPlanned(InvalidParameter):
 
 
 class AccountExists(InvalidParameter):
-    """An account of that name, or on one of its datasets, is there already."""
+    """An account of that name, or on one of its datasets, is there already.
+
+    What to do: charge the existing account, or choose another name.
+
+    >>> AccountExists("demo", dataset="north").fields()
+    {'account': 'demo', 'dataset': 'north'}
+    """
 
     code = "account_exists"
 
@@ -90,7 +108,13 @@ class AccountExists(InvalidParameter):
 
 
 class SourceKnown(AccountExists):
-    """The rows of a dataset were paid for before, under another name."""
+    """The rows of a dataset were paid for before, under another name.
+
+    What to do: give the dataset its earlier name, ``known_as``; a new name brings no new budget.
+
+    >>> SourceKnown("demo", dataset="north", known_as="south", same=False).known_as
+    'south'
+    """
 
     code = "source_known"
 
@@ -116,7 +140,13 @@ class SourceKnown(AccountExists):
 
 
 class UnknownAccount(InvalidParameter):
-    """No account of the ledger has that name."""
+    """No account of the ledger has that name.
+
+    What to do: correct the name (``near`` is the closest one), or open the account first.
+
+    >>> UnknownAccount("dmeo", near="demo").fields()
+    {'name': 'dmeo', 'near': 'demo'}
+    """
 
     code = "unknown_account"
 
@@ -137,7 +167,13 @@ class UnknownAccount(InvalidParameter):
 
 
 class UnknownAnalyst(InvalidParameter):
-    """The account has quotas, and none for this analyst."""
+    """The account has quotas, and none for this analyst.
+
+    What to do: ask the owner of the data for a quota.
+
+    >>> UnknownAnalyst("anne", account="demo", near="ann").near
+    'ann'
+    """
 
     code = "unknown_analyst"
 
@@ -164,6 +200,13 @@ class BudgetExceeded(QuaestorError):
     Where the account has quotas, the figures are those of the analyst's quota. If that suffices
     and the account's total does not, the meter is ``total`` and there are no figures at all: they
     would tell what others have charged.
+
+    What to do: ask with more noise (``would_fit``), ask fewer questions (``left``), or ask another
+    account.
+
+    >>> refused = BudgetExceeded("demo", meter="epsilon", amounts=(0.5, 0.25, 0.25))
+    >>> refused.requested, refused.remaining, refused.difference
+    (0.5, 0.25, 0.25)
     """
 
     code = "budget_exceeded"
@@ -205,6 +248,11 @@ class AccountOverdrawn(BudgetExceeded):
 
     ``reason`` says what was promised too much; it is empty where the account has quotas, since it
     would tell what others have charged. Entries and stored answers can still be read.
+
+    What to do: read what was stored, and open another account.
+
+    >>> AccountOverdrawn("demo", reason="epsilon 1.2 of 1").reason
+    'epsilon 1.2 of 1'
     """
 
     code = "account_overdrawn"
@@ -226,7 +274,13 @@ class AccountOverdrawn(BudgetExceeded):
 
 
 class KeyReused(InvalidParameter):
-    """The key of a charge was given again with another request; nothing was charged."""
+    """The key of a charge was given again with another request; nothing was charged.
+
+    What to do: give each request a key of its own.
+
+    >>> KeyReused("monday", account="demo").fields()
+    {'key': 'monday', 'account': 'demo'}
+    """
 
     code = "key_reused"
 
@@ -248,6 +302,11 @@ class AccountClosed(QuaestorError):
     """The account was closed: what it has answered stays, and it takes no further charges.
 
     ``closes`` is its closing date, if that has come; None if somebody has closed it.
+
+    What to do: charge another account, or have the owner open one that succeeds it.
+
+    >>> AccountClosed("demo", closes="2027-01-01").fields()
+    {'account': 'demo', 'closes': '2027-01-01'}
     """
 
     code = "account_closed"
@@ -269,7 +328,13 @@ class AccountClosed(QuaestorError):
 
 
 class ChargeSettled(QuaestorError):
-    """A charge can no longer be changed in this way; the message says why."""
+    """A charge can no longer be changed in this way; the message says why.
+
+    What to do: make a new charge.
+
+    >>> ChargeSettled(3, problem="is released").entry
+    3
+    """
 
     code = "charge_settled"
 
@@ -283,7 +348,13 @@ class ChargeSettled(QuaestorError):
 
 
 class AnswerPending(QuaestorError):
-    """Somebody else has asked the same question, and is not done; nothing more was charged."""
+    """Somebody else has asked the same question, and is not done; nothing more was charged.
+
+    What to do: ask again later; the stored answer is then free.
+
+    >>> AnswerPending("demo").fields()
+    {'account': 'demo'}
+    """
 
     code = "answer_pending"
 
@@ -300,7 +371,13 @@ class AnswerPending(QuaestorError):
 
 
 class ApprovalNeeded(QuaestorError):
-    """The account demands approval, and there is none for exactly this; nothing was charged."""
+    """The account demands approval, and there is none for exactly this; nothing was charged.
+
+    What to do: submit the question, have somebody else approve it, and ask exactly that.
+
+    >>> ApprovalNeeded("demo", problem="this is not approved").problem
+    'this is not approved'
+    """
 
     code = "approval_needed"
 
@@ -318,7 +395,14 @@ class ApprovalNeeded(QuaestorError):
 
 
 class ClockWentBack(QuaestorError):
-    """The clock is behind the ledger's last entry; nothing was written."""
+    """The clock is behind the ledger's last entry; nothing was written.
+
+    What to do: set the clock; if it was wrong before and is right now, run ``quaestor ledger
+    clock``.
+
+    >>> ClockWentBack(now="2026-01-01T00:00:00Z", last="2026-01-02T00:00:00Z").last
+    '2026-01-02T00:00:00Z'
+    """
 
     code = "clock_went_back"
 
@@ -336,7 +420,13 @@ class ClockWentBack(QuaestorError):
 
 
 class LedgerUnavailable(QuaestorError):
-    """The ledger's store cannot be used just now; ``reason`` is a word for programs."""
+    """The ledger's store cannot be used just now; ``reason`` is a word for programs.
+
+    What to do: remove the cause that ``reason`` names, such as a full disk, and try again.
+
+    >>> LedgerUnavailable("disk_full", "the disk is full").fields()
+    {'reason': 'disk_full'}
+    """
 
     code = "ledger_unavailable"
 
@@ -350,7 +440,14 @@ class LedgerUnavailable(QuaestorError):
 
 
 class LedgerCorrupted(QuaestorError):
-    """The ledger's store does not hold together; ``place`` is the first that does not."""
+    """The ledger's store does not hold together; ``place`` is the first that does not.
+
+    What to do: charge nothing; restore the last backup that verifies (``quaestor ledger
+    restore``).
+
+    >>> LedgerCorrupted("event 7 of account 'demo'", "its hash is wrong").place
+    "event 7 of account 'demo'"
+    """
 
     code = "ledger_corrupted"
 

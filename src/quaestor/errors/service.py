@@ -23,7 +23,13 @@ __all__ = [
 
 
 class NotSignedIn(QuaestorError):
-    """Nobody in particular asks: there is no valid token and no valid session."""
+    """Nobody in particular asks: there is no valid token and no valid session.
+
+    What to do: sign in, or send a valid token.
+
+    >>> NotSignedIn().code
+    'not_signed_in'
+    """
 
     code = "not_signed_in"
 
@@ -35,7 +41,13 @@ class NotSignedIn(QuaestorError):
 
 
 class NotAllowed(QuaestorError):
-    """Whoever asks is known, and may not do this; ``needs`` are the roles that may."""
+    """Whoever asks is known, and may not do this; ``needs`` are the roles that may.
+
+    What to do: ask an owner for one of the roles that ``needs`` lists.
+
+    >>> NotAllowed(("owner",)).fields()
+    {'needs': ['owner']}
+    """
 
     code = "not_allowed"
 
@@ -49,7 +61,13 @@ class NotAllowed(QuaestorError):
 
 
 class SignInFailed(QuaestorError):
-    """The link, the name or the password is wrong; which of them is not said."""
+    """The link, the name or the password is wrong; which of them is not said.
+
+    What to do: try again, or ask an owner for a new link.
+
+    >>> SignInFailed().code
+    'sign_in_failed'
+    """
 
     code = "sign_in_failed"
 
@@ -61,7 +79,13 @@ class SignInFailed(QuaestorError):
 
 
 class IdentityRefused(QuaestorError):
-    """A sign-in by the identity provider did not succeed; ``reason`` says why, in a word."""
+    """A sign-in by the identity provider did not succeed; ``reason`` says why, in a word.
+
+    What to do: sign in again; if ``reason`` stays the same, ask an owner.
+
+    >>> IdentityRefused("expired", "it took too long: sign in again").reason
+    'expired'
+    """
 
     code = "identity_refused"
 
@@ -75,7 +99,13 @@ class IdentityRefused(QuaestorError):
 
 
 class ProviderUnavailable(QuaestorError):
-    """The identity provider does not answer, or not as OpenID Connect asks."""
+    """The identity provider does not answer, or not as OpenID Connect asks.
+
+    What to do: try again later, or sign in by a link or a password.
+
+    >>> ProviderUnavailable("it does not answer").fields()
+    {'problem': 'it does not answer'}
+    """
 
     code = "provider_unavailable"
 
@@ -92,7 +122,13 @@ class ProviderUnavailable(QuaestorError):
 
 
 class TooManySignIns(QuaestorError):
-    """Too many sign-ins failed; nothing was looked at."""
+    """Too many sign-ins failed; nothing was looked at.
+
+    What to do: wait for as many ``seconds``.
+
+    >>> TooManySignIns(seconds=900).fields()
+    {'seconds': 900}
+    """
 
     code = "too_many_sign_ins"
 
@@ -106,7 +142,13 @@ class TooManySignIns(QuaestorError):
 
 
 class UnknownPerson(InvalidParameter):
-    """Nobody has that name."""
+    """Nobody has that name.
+
+    What to do: correct the name, or add the person with ``quaestor people add``.
+
+    >>> UnknownPerson("eve").name
+    'eve'
+    """
 
     code = "unknown_person"
 
@@ -124,7 +166,13 @@ class UnknownPerson(InvalidParameter):
 
 
 class UnknownJob(InvalidParameter):
-    """There is no such job, or it is somebody else's."""
+    """There is no such job, or it is somebody else's.
+
+    What to do: list your own jobs at ``/api/v1/jobs``.
+
+    >>> UnknownJob("0123").job
+    '0123'
+    """
 
     code = "unknown_job"
 
@@ -139,7 +187,13 @@ class UnknownJob(InvalidParameter):
 
 
 class TooManyJobs(QuaestorError):
-    """Somebody has as many unfinished questions as they may have; nothing was charged."""
+    """Somebody has as many unfinished questions as they may have; nothing was charged.
+
+    What to do: wait for one of your questions to finish, or cancel one.
+
+    >>> TooManyJobs(most=16).fields()
+    {'most': 16}
+    """
 
     code = "too_many_jobs"
 
@@ -156,7 +210,13 @@ class TooManyJobs(QuaestorError):
 
 
 class JobUnfinished(QuaestorError):
-    """A question has no answer yet, or was cancelled."""
+    """A question has no answer yet, or was cancelled.
+
+    What to do: wait for the answer; a cancelled question has to be asked again.
+
+    >>> JobUnfinished("0123", state="open").fields()
+    {'job': '0123', 'state': 'open'}
+    """
 
     code = "job_unfinished"
 
@@ -171,7 +231,13 @@ class JobUnfinished(QuaestorError):
 
 
 class RequestRefused(QuaestorError):
-    """A request is too large, too frequent, too slow, or not what the service understands."""
+    """A request is too large, too frequent, too slow, or not what the service understands.
+
+    What to do: send a smaller, slower or corrected request, as ``reason`` says.
+
+    >>> RequestRefused("too_large", "the body has more than 1000000 bytes").reason
+    'too_large'
+    """
 
     code = "request_refused"
 
@@ -185,7 +251,13 @@ class RequestRefused(QuaestorError):
 
 
 class ServiceUnreachable(QuaestorError):
-    """No Quaestor service answers at an address, or it answered with something else."""
+    """No Quaestor service answers at an address, or it answered with something else.
+
+    What to do: check the address, and whether the service runs.
+
+    >>> ServiceUnreachable("nobody answers").problem
+    'nobody answers'
+    """
 
     code = "service_unreachable"
 

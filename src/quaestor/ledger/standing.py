@@ -119,7 +119,7 @@ class DatasetDeclaration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Everything that an owner asks of an account: see :meth:`Account.standing`."""
+    """Everything that an owner asks of an account: see ``Account.standing``."""
 
     definition: AccountDefinition
     words: str

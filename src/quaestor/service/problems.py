@@ -21,6 +21,7 @@ __all__ = [
     "error_of_invalid",
     "plain",
     "problem_of",
+    "status_of",
 ]
 
 MEDIA_TYPE = "application/problem+json"
@@ -108,8 +109,7 @@ def problem_of(error: QuaestorError) -> dict[str, Any]:
     if isinstance(error, errors.UnknownAnalyst):  # who else has a quota is not theirs to know
         error = errors.UnknownAnalyst(error.analyst, account=error.account, near=None)
     kind = type(error)
-    known = [_STATUS[each] for each in kind.__mro__ if each in _STATUS]
-    status = known[0] if known else 500
+    status = status_of(kind)
     if isinstance(error, RequestRefused):
         status = _REASONS.get(error.reason, 400)
     more = {name: value for name, value in error.fields().items() if name not in _RESERVED}
@@ -121,6 +121,12 @@ def problem_of(error: QuaestorError) -> dict[str, Any]:
         "code": error.code,
         **plain(more),
     }
+
+
+def status_of(kind: type[QuaestorError]) -> int:
+    """The HTTP status of an error; of a refused request it also depends on the reason."""
+    known = [_STATUS[each] for each in kind.__mro__ if each in _STATUS]
+    return known[0] if known else 400 if kind is RequestRefused else 500
 
 
 def plain(value: Any) -> Any:

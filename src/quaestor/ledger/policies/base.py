@@ -129,7 +129,7 @@ class Policy(ABC):
     """How losses are added up, for reports."""
 
     checked_again: ClassVar[bool] = True
-    """Whether it was accepted by theorems that may be mended later: see :meth:`check_again`."""
+    """Whether it was accepted by theorems that may be mended later: see ``check_again``."""
 
     @property
     def nothing_chosen(self) -> bool:

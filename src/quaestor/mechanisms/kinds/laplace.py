@@ -32,7 +32,7 @@ class Laplace(RealNoise):
     a millionth of the sensitivity, or finer). What is released is the middle of the cell
     :math:`[jg, (j+1)g)` in which that multiple plus Laplace noise of scale b falls: the multiple is
     a whole number of steps, so that j is the floor of noise of scale b/g plus that number, and this
-    floor is drawn exactly (:func:`quaestor.mechanisms.samplers.noise.floored_laplace_noise`). The
+    floor is drawn exactly (``quaestor.mechanisms.samplers.noise.floored_laplace_noise``). The
     cell is a function of the continuous sum, which is what ``loss`` accounts for.
 
     ``sensitivity`` is the L1 sensitivity of what is released. Rounding is accounted: of values d
