@@ -7,6 +7,7 @@ right on both sides of every boundary, and there it is compared with 60 digits o
 from __future__ import annotations
 
 from bisect import bisect_right
+from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from flint import arb
 from mpmath import exp, floor, mp, mpf, nsum
 
 from quaestor.mechanisms.kinds.randomized_response import _Honesty
-from quaestor.mechanisms.samplers import noise, randomness
+from quaestor.mechanisms.samplers import inversion, noise, randomness
 from quaestor.mechanisms.samplers.inversion import Inversion, exactly, happens
 from tests.mechanisms.sources import Counted, Scripted, as_halves, as_words, install
 
@@ -55,8 +56,8 @@ NAMES = [f"{kind} {scale}" for kind, scale, _ in CASES]
 def test_the_table_is_right_on_both_sides_of_every_boundary(
     kind: str, scale: float, energy: Callable[[mpf], mpf], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draw = noise.laplace_noise(scale) if kind == "laplace" else noise.gaussian_noise(scale)
-    assert isinstance(draw, noise._DecayingNoise)
+    law = noise._LaplaceNoise if kind == "laplace" else noise._GaussianNoise
+    draw = law(Fraction(scale), law.fine)
     table = draw._bins
     marks = boundaries(energy, scale)
     last = len(table._thresholds)
@@ -81,26 +82,28 @@ def test_the_table_is_right_on_both_sides_of_every_boundary(
 def test_arrays_are_drawn_from_the_same_words(
     kind: str, scale: float, energy: Callable[[mpf], mpf], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draw = noise.laplace_noise(scale) if kind == "laplace" else noise.gaussian_noise(scale)
-    assert isinstance(draw, noise._DecayingNoise)
+    law = noise._LaplaceNoise if kind == "laplace" else noise._GaussianNoise
+    draw = law(Fraction(scale), law.fine)
     table = draw._bins
     words = sorted({max(0, mark + shift) for mark in table._thresholds for shift in (-9, 5)})
     assert energy(mpf(0)) == 0
     halves = [word >> 48 for word in words]
     undecided = [word for word in words if table._guide[word >> 48] < 0]
     rest = [(word % 2**48) << 16 for word in undecided]
+    install(monkeypatch, Scripted(as_words(words)))
+    few = table.many(len(words)).tolist()
     install(monkeypatch, Scripted(as_halves(halves), as_words(rest)))
+    monkeypatch.setattr(inversion, "_GUIDED", 0)
     drawn = table.many(len(words)).tolist()
     singles = []
     for word in words:
         script(monkeypatch, word, 0)
         singles.append(table.one())
-    assert drawn == singles
+    assert drawn == few == singles
 
 
 def test_the_guide_decides_no_cell_that_holds_a_boundary() -> None:
-    draw = noise.laplace_noise(3.0)
-    assert isinstance(draw, noise._DecayingNoise)
+    draw = noise._LaplaceNoise(Fraction(3.0), noise._LaplaceNoise.fine)
     table = draw._bins
     for k, threshold in enumerate(table._thresholds):
         assert table._guide[threshold >> 48] == -1
@@ -111,8 +114,7 @@ def test_the_guide_decides_no_cell_that_holds_a_boundary() -> None:
 
 
 def test_a_draw_beyond_the_table_goes_on_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = noise.laplace_noise(0.5)
-    assert isinstance(draw, noise._DecayingNoise)
+    draw = noise._LaplaceNoise(Fraction(0.5), noise._LaplaceNoise.fine)
     reached = []
     for further in (0, 2**63, ALL - 1):
         script(monkeypatch, ALL, further, 0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +48,24 @@ def test_arrays_have_the_law_and_no_other_scale(
 ) -> None:
     seed(monkeypatch, 11)
     drawn = draw(scale).many(150_000)
+    assert "_many" in vars(draw(scale))
+    reach = math.ceil((12 if draw is gaussian_noise else 30) * scale) + 2
+    assert chi_square(drawn, law(scale, reach)) > ACCEPT
+    assert chi_square(drawn, law(scale * 1.05, reach)) < REJECT
+    assert chi_square(drawn, law(scale / 1.05, reach)) < REJECT
+
+
+@pytest.mark.parametrize(("draw", "law", "scale"), LAWS, ids=NAMES)
+def test_arrays_from_small_tables_have_the_law_and_no_other_scale(
+    draw: Callable[[float], noise.Noise],
+    law: Law,
+    scale: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seed(monkeypatch, 15)
+    draw.cache_clear()  # type: ignore[attr-defined]
+    drawn = np.concatenate([draw(scale).many(50_000) for _ in range(3)])
+    assert "_many" not in vars(draw(scale))
     reach = math.ceil((12 if draw is gaussian_noise else 30) * scale) + 2
     assert chi_square(drawn, law(scale, reach)) > ACCEPT
     assert chi_square(drawn, law(scale * 1.05, reach)) < REJECT
@@ -84,16 +103,20 @@ def test_large_scales_have_the_right_quantiles(
     assert np.all(np.abs(low_bits - size / 8) < 4.5 * math.sqrt(size * 7 / 64))
 
 
+@pytest.mark.parametrize("coarse", [True, False])
 @pytest.mark.parametrize("kind", ["laplace", "gaussian", "floored"])
 def test_a_number_is_kept_with_exactly_its_share_of_its_bin(
-    kind: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, *, coarse: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draws = {"laplace": laplace_noise, "gaussian": gaussian_noise, "floored": floored_laplace_noise}
-    scale = 1000.0
-    draw = draws[kind](scale)
-    assert isinstance(draw, noise._DecayingNoise)
-    assert draw.width in {8, 16}
-    for bin_ in range(0, 60, 7):
+    laws = {
+        "laplace": noise._LaplaceNoise,
+        "gaussian": noise._GaussianNoise,
+        "floored": noise._FlooredLaplaceNoise,
+    }
+    law, scale = laws[kind], 1000.0
+    draw = law(Fraction(scale), law.coarse if coarse else law.fine)
+    assert draw.width in ({128, 256} if coarse else {8, 16})
+    for bin_ in range(0, 14 if coarse else 60, 7):
         nearest = (bin_ >> 1) * draw.width + draw.lean * (bin_ & 1)
         for within in range(draw.width):
             distance = nearest + within
@@ -113,10 +136,17 @@ def test_a_number_is_kept_with_exactly_its_share_of_its_bin(
 
 def test_a_bin_is_a_power_of_two_and_small() -> None:
     for scale in (1.0, 64.0, 65.0, 1e3, 1e6, 2.0**40):
-        draw = laplace_noise(scale)
-        assert isinstance(draw, noise._DecayingNoise)
-        assert draw.width & (draw.width - 1) == 0
-        assert draw.width == 1 or 32 < scale / draw.width <= 64
+        for finest in (noise._LaplaceNoise.coarse, noise._LaplaceNoise.fine):
+            draw = noise._LaplaceNoise(Fraction(scale), finest)
+            assert draw.width & (draw.width - 1) == 0
+            assert draw.width == 1 or finest / 2 < scale / draw.width <= finest
+
+
+def test_a_table_for_few_draws_is_small() -> None:
+    for law in (noise._LaplaceNoise, noise._FlooredLaplaceNoise, noise._GaussianNoise):
+        for scale in (1.0, 20.0, 1e3, 1e6, 2.0**40):
+            few = law(Fraction(scale), law.coarse)
+            assert len(few._bins._thresholds) < 400
 
 
 def test_tables_are_kept() -> None:

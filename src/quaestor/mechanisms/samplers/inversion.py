@@ -33,6 +33,7 @@ __all__ = ["Inversion", "Weights", "exactly", "happens"]
 _TABLE_BITS = 160  # of precision, for thresholds of 64 bits
 _TRIES = 20
 _GUIDE = 16  # bits that decide most draws of an array
+_GUIDED = 2**14  # draws that repay finding out which bits decide
 _DOUBT = 2  # |2^64 F - T| is below this for every threshold T of the table
 _LAST = 2**WORD - 2**10  # the table ends here; what lies beyond is found one by one
 
@@ -94,22 +95,22 @@ class Inversion:
     def many(self, size: int) -> NDArray[np.int64]:
         """An array of independent outcomes.
 
-        Sixteen bits of U each; where these leave more than one outcome possible, 64.
+        Sixteen bits of U each; where these leave more than one outcome possible, 64. Few draws do
+        not repay the guide that says so, and take 64 at once.
         """
+        if size < _GUIDED:
+            return self._in_words(words(size))
         first = halves(size)
         found = self._guide[first].astype(np.int64)
         places = np.flatnonzero(found < 0)
         if places.size:
             more = words(places.size) >> np.uint64(_GUIDE)
             drawn = first[places].astype(np.uint64) << np.uint64(WORD - _GUIDE) | more
-            index, doubtful = self._looked_up(drawn)
-            found[places] = index
-            for place in np.flatnonzero(doubtful):
-                found[places[place]] = exactly(self._weights, int(drawn[place]))
+            found[places] = self._in_words(drawn)
         return found
 
-    def _looked_up(self, drawn: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """What the table says of each word, and where it cannot be sure."""
+    def _in_words(self, drawn: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The outcome of each word: what the table says, drawn on exactly where it is not sure."""
         index = np.searchsorted(self._array, drawn, side="right")
         below = self._array[np.maximum(index - 1, 0)]
         above = self._array[np.minimum(index, self._array.size - 1)]
@@ -118,7 +119,9 @@ class Inversion:
         doubtful |= inside & (above - drawn <= np.uint64(_DOUBT))
         if not self._complete:
             doubtful |= ~inside
-        return index, doubtful
+        for place in np.flatnonzero(doubtful):
+            index[place] = exactly(self._weights, int(drawn[place]))
+        return index
 
     @cached_property
     def _array(self) -> NDArray[np.uint64]:

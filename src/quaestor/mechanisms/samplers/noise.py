@@ -13,8 +13,11 @@ cut into bins of m numbers, and a draw takes three steps:
 
 Each round keeps x with probability proportional to :math:`e^{-E(a)} \cdot \frac1m \cdot
 e^{-(E(x)-E(a))} = e^{-E(x)}/m`, so that what is kept has exactly the law wanted. With m = 1, for
-small scales, every draw is kept at once. In larger ones a bin is 1/32 to 1/128 of the scale, and
-all but a few in a hundred are kept.
+small scales, every draw is kept at once. In larger ones the table fits the number of draws: for
+many, a bin is 1/32 to 1/128 of the scale, and all but a few in a hundred are kept; for few, a bin
+is 1/2 to 1/16 of it, and the table, whose entries are exponentials of 160 bits, has a sixteenth as
+many. How often all starts again says nothing of what is kept in the end, so that the law is the
+same with any table, and which one is used depends on how many are drawn alone.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +52,7 @@ _COIN = 24  # bits of U that decide whether a number is kept, unless it is close
 _FLOAT_ERROR = 2.0**-40  # what numpy's exp may be off by here; it is off by 2^-50 at most
 _LARGEST_NOISE = 2**62
 _PART = 2**15  # draws
+_MANY = 2**16  # draws at once that repay a large table
 
 
 class Noise(ABC):
@@ -70,14 +74,15 @@ class _DecayingNoise(Noise):
     """
 
     size = None
-    finest: float  # the largest scale, in bins, that a table holds
+    coarse: float  # the largest scale, in bins, of a table for few draws
+    fine: float  # and for many
     lean = 1  # the distance of -1 from the centre: 1, or 0 for a centre between -1 and 0
 
-    def __init__(self, scale: Fraction) -> None:
+    def __init__(self, scale: Fraction, finest: float) -> None:
         self.exact = scale
         self.scale = float(scale)
         self.width = 1
-        while self.scale > self.finest * self.width:
+        while self.scale > finest * self.width:
             self.width *= 2
         self._bins = Inversion(self)
 
@@ -173,7 +178,7 @@ class _DecayingNoise(Noise):
 
 
 class _LaplaceNoise(_DecayingNoise):
-    finest = 64.0
+    coarse, fine = 4.0, 64.0
 
     def energy(self, distance: int) -> arb:
         return arb(distance * self.exact.denominator) / self.exact.numerator
@@ -191,7 +196,7 @@ class _FlooredLaplaceNoise(_LaplaceNoise):
 
 
 class _GaussianNoise(_DecayingNoise):
-    finest = 128.0
+    coarse, fine = 8.0, 128.0
 
     def energy(self, distance: int) -> arb:
         return (arb(distance * self.exact.denominator) / self.exact.numerator) ** 2 / 2
@@ -220,10 +225,30 @@ class _GaussianNoise(_DecayingNoise):
                 return summed + between(ZERO, rest.upper())
 
 
+class _FittingNoise(Noise):
+    """One law with two tables: a small one at once, and a large one when many are drawn."""
+
+    def __init__(self, law: type[_DecayingNoise], scale: Fraction) -> None:
+        self._law, self._scale = law, scale
+        self._few = law(scale, law.coarse)
+
+    @cached_property
+    def _many(self) -> _DecayingNoise:
+        return self._law(self._scale, self._law.fine)
+
+    def one(self) -> int:
+        """One draw."""
+        return self._few.one()
+
+    def many(self, size: int) -> NDArray[np.int64]:
+        """An array of independent draws."""
+        return (self._few if size < _MANY else self._many).many(size)
+
+
 @lru_cache(maxsize=32)
 def laplace_noise(scale: float | Fraction) -> Noise:
     """Discrete Laplace noise, ``P(x)`` proportional to ``exp(-|x|/scale)``."""
-    return _LaplaceNoise(Fraction(scale))
+    return _FittingNoise(_LaplaceNoise, Fraction(scale))
 
 
 @lru_cache(maxsize=32)
@@ -233,10 +258,10 @@ def floored_laplace_noise(scale: float | Fraction) -> Noise:
     For x from 0 on the density integrates to ``exp(-x/scale) (1 - exp(-1/scale)) / 2`` over
     [x, x + 1), and to the same over [-1 - x, -x).
     """
-    return _FlooredLaplaceNoise(Fraction(scale))
+    return _FittingNoise(_FlooredLaplaceNoise, Fraction(scale))
 
 
 @lru_cache(maxsize=32)
 def gaussian_noise(sigma: float) -> Noise:
     """Discrete Gaussian noise, ``P(x)`` proportional to ``exp(-x^2/2 sigma^2)``."""
-    return _GaussianNoise(Fraction(sigma))
+    return _FittingNoise(_GaussianNoise, Fraction(sigma))
