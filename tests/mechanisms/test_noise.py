@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -108,7 +108,7 @@ def test_large_scales_have_the_right_quantiles(
 def test_a_number_is_kept_with_exactly_its_share_of_its_bin(
     kind: str, *, coarse: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    laws = {
+    laws: dict[str, type[Any]] = {
         "laplace": noise._LaplaceNoise,
         "gaussian": noise._GaussianNoise,
         "floored": noise._FlooredLaplaceNoise,
