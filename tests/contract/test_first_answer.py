@@ -1,96 +1,63 @@
-"""Who follows the README, or the guide, from a Parquet file gets to a first private answer."""
+"""Who follows the README, or a page of the start, gets to what is shown there."""
 
 from __future__ import annotations
 
-import re
-import shlex
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from quaestor.cli.app import main
+from quaestor.cli.demo.liver import ACCOUNT, write_tables
+from tests.contract.page_blocks import comparable, fences, follow, running_in
+from tests.service.running import running
 
-ROOT = Path(__file__).parents[2]
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-README = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Ask a private table\n")[1]
-TEXTS = {
-    "README": README.split("\n## ")[0],
-    "guide": (ROOT / "docs/guide/first-private-answer.md").read_text(encoding="utf-8"),
-}
+if TYPE_CHECKING:
+    from tests.contract.page_blocks import Run
 
-
-Run = Callable[[str], list[str]]
+ANSWER, AUDIT = "docs/start/first-private-answer.md", "docs/start/first-audit.md"
+SERVICE = "docs/start/first-service.md"
+SERVED = "http://127.0.0.1:8080"
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a command in a new folder, which is called clinic; the lines that it prints."""
-    folder = tmp_path / "clinic"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.delenv("QUAESTOR_LEDGER", raising=False)
-
-    def running(command: str) -> list[str]:
-        words = shlex.split(command)
-        if words[0] != "quaestor":
-            done = subprocess.run(
-                [sys.executable, *words], capture_output=True, text=True, check=True
-            )
-            return done.stdout.splitlines()
-        monkeypatch.setattr(sys, "argv", words)
-        capsys.readouterr()
-        with pytest.raises(SystemExit):
-            main()
-        printed = capsys.readouterr()
-        text = (printed.out + printed.err).replace(str(folder), "clinic")
-        return [line.rstrip() for line in text.splitlines()]
-
-    return running
+    return running_in(tmp_path / "clinic", monkeypatch, capsys)
 
 
-def comparable(command: str, lines: list[str]) -> list[str]:
-    """Of an answer's table, whose figures are noise, only the words; everything else as it is."""
-    if not command.startswith("quaestor query"):
-        return lines
-    drawn = [line for line in lines if line[:1] in {"┃", "│"}]
-    beyond = re.compile(r"(?<=beyond them: )[0-9,]+ to [0-9,]+")
-    said = [beyond.sub("...", line) for line in lines if line[:1] not in set("┏┃┡│└")]
-    words = re.findall(r"[A-Za-z]+", " ".join(drawn))  # long cells are broken where noise has it
-    return [line for line in said if "cut by caps or bounds" not in line] + sorted(words)
+def test_every_step_to_a_first_answer_works_and_prints_what_is_shown(run: Run) -> None:
+    assert sum(follow(run, kind, block) for kind, block in fences(ANSWER)) >= 7
 
 
-def follow(run: Run, kind: str, block: str) -> int:
-    """Do what a block says; how many outputs were compared."""
-    first, _, rest = block.partition("\n")
-    if kind == "text":
-        command = first.removeprefix("$ ")
-        assert comparable(command, run(command)) == comparable(command, rest.splitlines())
-        return 1
-    if kind == "python" and first.startswith("# "):
-        Path(first.removeprefix("# ")).write_text(rest, encoding="utf-8")
-    elif kind == "python":
-        Path("asked.py").write_text(block, encoding="utf-8")
-        assert "visits_error" in "\n".join(run("asked.py"))
-        return 1
-    elif kind == "toml":
-        with Path("quaestor.toml").open("a", encoding="utf-8") as catalog:
-            catalog.write(f"\n{rest}")
-    elif kind == "console":
-        for line in block.splitlines():
-            if not line.startswith("pip "):
-                assert not any(said.startswith("quaestor: ") for said in run(_bare(line)))
-    return 0
+def test_a_first_audit_finds_what_is_shown(run: Run) -> None:
+    assert sum(follow(run, kind, block) for kind, block in fences(AUDIT)) == 1
 
 
-def _bare(line: str) -> str:
-    return line.removeprefix("python ")
+def test_the_answer_of_the_readme_has_the_form_that_is_shown(run: Run) -> None:
+    study = Path("demo/liver")
+    study.mkdir(parents=True)
+    write_tables(study)
+    run(f"quaestor account open {ACCOUNT} --catalog {study}/quaestor.toml")
+    shown = [(kind, block) for kind, block in fences("README.md") if kind == "text"]
+    assert sum(follow(run, kind, block) for kind, block in shown) == 1
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_every_step_to_a_first_answer_works_and_prints_what_is_shown(name: str, run: Run) -> None:
-    compared = sum(follow(run, kind, block) for kind, block in FENCE.findall(TEXTS[name]))
-    assert compared >= 4
+def test_a_first_service_is_asked_as_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind, block in fences(ANSWER):
+        if not block.startswith(("$ quaestor preview", "$ quaestor query", "from ", "quaestor q")):
+            follow(run, kind, block)
+    blocks = [block for kind, block in fences(SERVICE) if kind == "text"]
+    for block in blocks:
+        command, _, shown = block.removeprefix("$ ").partition("\n")
+        if not command.startswith(("quaestor serve", "quaestor query")):
+            printed = run(command)
+            assert comparable(command, printed) == comparable(command, shown.splitlines())
+            if command.startswith("quaestor token"):
+                monkeypatch.setenv("QUAESTOR_TOKEN", printed[0])
+    (asked,) = (block for kind, block in fences(SERVICE) if block.startswith("# ask.py"))
+    with running(Path("quaestor.toml"), people=False) as service:
+        Path("ask.py").write_text(asked.replace(SERVED, service.url), encoding="utf-8")
+        assert run("python ask.py")[0] == "True"
+        command, _, shown = blocks[-1].removeprefix("$ ").partition("\n")
+        printed = run(command.replace(SERVED, service.url))
+        assert comparable(command, printed) == comparable(command, shown.splitlines())

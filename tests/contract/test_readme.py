@@ -1,4 +1,4 @@
-"""What the README shows is what the commands print."""
+"""What the README and the pages about accounting show is what the commands print."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```console\n\$ (quaestor [^\n]*)\n(.*?)```", re.DOTALL)
 FILE = re.compile(r"```toml\n# (\S+\.toml)\n(.*?)```", re.DOTALL)
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SHOWN, FILES = BLOCK.findall(README), FILE.findall(README)
+PAGES = ("README.md", "docs/start/first-epsilon.md", "docs/guide/accounting.md")
+TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
+SHOWN = list(dict.fromkeys(block for text in TEXTS.values() for block in BLOCK.findall(text)))
+FILES = [file for text in TEXTS.values() for file in FILE.findall(text)]
 
 
-def test_the_readme_shows_every_command() -> None:
+def test_every_page_shows_commands_and_together_they_show_all() -> None:
+    assert all(BLOCK.search(text) for text in TEXTS.values())
     commands = {command.split()[1] for command, _ in SHOWN}
     assert commands >= {"epsilon", "delta", "explain", "calibrate", "count"}
     assert commands >= {"across", "variance", "region", "demo"}
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
-def test_a_command_of_the_readme_prints_what_it_shows(
+def test_a_command_prints_what_its_page_shows(
     command: str, output: str, tmp_path: Path
 ) -> None:
     for name, text in FILES:

@@ -1,7 +1,7 @@
 """Sessions in the documentation, played from their beginning to their end in one folder.
 
-A block of the README that starts with ``$ export`` is a session of its own; all console blocks of
-the guide to the ledger are one. Times and hashes differ from run to run, and nothing else may.
+All console blocks of a page are one session. Times and hashes differ from run to run, and nothing
+else may.
 """
 
 from __future__ import annotations
@@ -43,20 +43,15 @@ def steps(block: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def sessions() -> dict[str, Session]:
-    """By where they stand."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    guide = (ROOT / "docs" / "guide" / "ledger.md").read_text(encoding="utf-8")
-    short = [block for block in BLOCK.findall(readme) if block.startswith("$ export ")]
-    found = {
-        f"README {place}": Session(tuple(steps(block)), ())
-        for place, block in enumerate(short, start=1)
-    }
-    played = tuple(step for block in BLOCK.findall(guide) for step in steps(block))
-    return {**found, "guide": Session(played, tuple(FILE.findall(guide)))}
+def session(page: Path) -> Session:
+    """What is played on a page."""
+    text = page.read_text(encoding="utf-8")
+    played = tuple(step for block in BLOCK.findall(text) for step in steps(block))
+    return Session(played, tuple(FILE.findall(text)))
 
 
-SESSIONS = sessions()
+PAGES = ("guide/ledger",)
+SESSIONS = {name: session(ROOT / "docs" / f"{name}.md") for name in PAGES}
 
 
 def as_always(lines: list[str]) -> list[str]:
@@ -67,10 +62,9 @@ def as_always(lines: list[str]) -> list[str]:
     return text.splitlines()
 
 
-def test_there_are_sessions_in_the_readme_and_in_the_guide() -> None:
-    assert "guide" in SESSIONS
-    assert "README 1" in SESSIONS
-    played = {" ".join(step.split()[1:3]) for step, _ in SESSIONS["guide"].steps}
+def test_the_guide_to_the_ledger_plays_every_command() -> None:
+    assert all(each.steps for each in SESSIONS.values())
+    played = {" ".join(step.split()[1:3]) for step, _ in SESSIONS["guide/ledger"].steps}
     account = {"account open", "account show", "account list", "account charge", "account close"}
     assert played >= account | {"ledger log", "ledger verify", "ledger export", "ledger import"}
 
