@@ -8,7 +8,8 @@
 # make test runs two processes; make test WORKERS=8 runs eight. Spark needs a Java, which it installs
 # where it may. Without two free cores it takes longer, and nothing fails.
 #
-# Further: make test-slow, make audits, make benchmark, make format, make lock, make clean.
+# Further: make notebooks (the tutorials for Jupyter), make test-slow, make audits, make benchmark,
+# make format, make lock, make clean.
 # make mutations plants faults outside the privacy kernel and inside: answers stay private, or the
 # kernel's tests notice.
 
@@ -20,7 +21,7 @@ WORKERS ?= 2
 # Warnings are errors: a broken link, an unknown name, a page that no page leads to.
 SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -n
 
-.PHONY: demo serve reference docs test system lint test-slow audits mutations benchmark format lock clean
+.PHONY: demo serve reference docs notebooks test system lint test-slow audits mutations benchmark format lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -39,6 +40,10 @@ docs: $(VENV)/docs.stamp
 	@tests/system.sh node
 	@$(SPHINX) -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+notebooks: $(VENV)/test.stamp
+	@$(BIN)/python docs/notebooks.py docs/_build/notebooks
+	@echo "Open them in Jupyter: docs/_build/notebooks"
 
 test: system lint
 	@$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile

@@ -210,3 +210,29 @@ def test_a_table_can_be_declared_anew_and_the_rest_of_the_catalog_stays(
     assert text.startswith('ledger = "ledger.db"\n\n[tables.visits]\nfile = "visits.csv"\n')
     assert text.endswith("\n\n[accounts.study]\nepsilon = 1.0\ndelta = 1e-6\n")
     assert 'cost = "text"' in text
+
+
+def test_a_declared_format_is_read_as_it_is_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quaestor: Run
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    catalog = CATALOG.replace(
+        'file = "visits.csv"\n',
+        'file = "visits.csv"\nseparator = ";"\ndecimal = ","\ndate_format = "%d.%m.%Y"\n'
+        'null = ["k.A."]\n',
+    )
+    (tmp_path / "quaestor.toml").write_text(catalog, encoding="utf-8")
+    lines = ["patient;ward;cost;creatinine;visited"]
+    lines += [f"{p};north;{p},5;1;1{p % 10}.01.2024" for p in range(20)]
+    lines += ["3;north;k.A.;1;32.01.2024", "4;north;1.5;1;2024-01-11"]
+    (tmp_path / "visits.csv").write_text("\n".join(lines), encoding="utf-8")
+    done = quaestor("dataset", "check", "visits", "--json", "--yes-exact")
+    found = {each["column"]: each for each in done.json["columns"]}
+    assert {name: (each["missing"], each["unreadable"]) for name, each in found.items()} == {
+        "patient": (0, 0),
+        "ward": (0, 0),
+        "cost": (1, 1),
+        "creatinine": (0, 0),
+        "visited": (0, 2),
+    }
+    assert found["cost"]["numbers"]["mass"] == sum(range(20)) + 20 * 0.5

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 from quaestor.cli.demo.liver import ACCOUNT, write_tables
@@ -40,6 +41,21 @@ def test_the_answer_of_the_readme_has_the_form_that_is_shown(run: Run) -> None:
     run(f"quaestor account open {ACCOUNT} --catalog {study}/quaestor.toml")
     shown = [(kind, block) for kind, block in fences("README.md") if kind == "text"]
     assert sum(follow(run, kind, block) for kind, block in shown) == 1
+
+
+def test_a_table_in_postgresql_is_asked_as_shown(
+    run: Run, monkeypatch: pytest.MonkeyPatch, database: str
+) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "CREATE TABLE visits AS SELECT i % 500 AS patient, chr(65 + i % 3) AS ward, "
+            "(i % 900)::numeric AS cost FROM generate_series(1, 2000) i"
+        )
+    monkeypatch.setenv("CLINIC_DATABASE", database)
+    for kind, block in fences("docs/guide/postgresql.md"):
+        if not block.startswith("ledger = "):
+            follow(run, kind, block)
+    assert "research" in "".join(run("quaestor account list"))
 
 
 def test_a_first_service_is_asked_as_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

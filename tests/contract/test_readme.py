@@ -28,9 +28,7 @@ def test_every_page_shows_commands_and_together_they_show_all() -> None:
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
-def test_a_command_prints_what_its_page_shows(
-    command: str, output: str, tmp_path: Path
-) -> None:
+def test_a_command_prints_what_its_page_shows(command: str, output: str, tmp_path: Path) -> None:
     for name, text in FILES:
         (tmp_path / name).write_text(text, encoding="utf-8")
     done = subprocess.run(

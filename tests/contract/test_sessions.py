@@ -50,7 +50,7 @@ def session(page: Path) -> Session:
     return Session(played, tuple(FILE.findall(text)))
 
 
-PAGES = ("guide/ledger",)
+PAGES = ("guide/ledger", "guide/ci")
 SESSIONS = {name: session(ROOT / "docs" / f"{name}.md") for name in PAGES}
 
 

@@ -76,20 +76,26 @@ class ExactRows:
                 self.typed.add(facts.name)
             text = f"CAST({stored} AS {self._sql.dialect.text})"
             listed.append(f"{text} AS r{at}")
-            listed.append(f"CASE WHEN TRIM({text}) <> '' THEN 1 ELSE 0 END AS p{at}")
+            listed.append(f"CASE WHEN {self._present(text)} THEN 1 ELSE 0 END AS p{at}")
             listed += self._values(facts, at, stored, kind)
         return f"SELECT {', '.join(listed)} FROM {base.sql} AS t"  # noqa: S608  # quoted
 
+    def _present(self, text: str) -> str:
+        """Whether there is something: neither blanks nor a text that is declared to mean NULL."""
+        words = ", ".join(map(self._sql.text, self.table.source.format.null))
+        return f"TRIM({text}) <> ''" + (f" AND {text} NOT IN ({words})" if words else "")
+
     def _values(self, facts: ColumnFacts, at: int, stored: str, kind: str) -> list[str]:
         loose = replace(facts, low=None, high=None, granularity=None)
+        form = self.table.source.format
         try:
             if facts.name == self.table.unit:
-                unit = read_unit(facts, self._sql, stored, kind).sql
+                unit = read_unit(facts, self._sql, stored, kind, form).sql
                 return [f"{unit} AS u", f"{unit} AS x{at}"]
-            x = read(loose, self._sql, stored, kind)
+            x = read(loose, self._sql, stored, kind, form)
             if x.kind not in {"integer", "real"}:
                 return [f"{x.sql} AS x{at}"]
-            y = read(replace(loose, kind="real"), self._sql, stored, kind)
+            y = read(replace(loose, kind="real"), self._sql, stored, kind, form)
         except Mismatch as problem:
             if facts.name == self.table.unit:
                 raise SourceUnavailable(self.table.name, str(problem)) from None
