@@ -231,11 +231,13 @@ def test_known_noise_is_moved_twice_as_far() -> None:
         sigma=3.0, sensitivity=2.0
     ) * 4
     assert Laplace(scale=3.0).with_record_replaced() == Laplace(scale=3.0, sensitivity=2.0)
-    sampled: dict[str, list[Release]] = {
-        "a": [PoissonSampled(release=Gaussian(sigma=1.0), rate=0.1)]
-    }
-    with pytest.raises(InvalidParameter, match="PoissonSampled is among the releases"):
-        compose_across(sampled, neighbours="replace_record")
+    sampled = PoissonSampled(release=Gaussian(sigma=1.0), rate=0.1)
+    assert sampled.with_record_replaced() == q.PoissonSampledReplaceOne(
+        release=sampled.release, rate=0.1
+    )
+    unknown: dict[str, list[Release]] = {"a": [q.ProbabilityVectors(p=(0.5, 0.5), q=(0.4, 0.6))]}
+    with pytest.raises(InvalidParameter, match="ProbabilityVectors is among the releases"):
+        compose_across(unknown, neighbours="replace_record")
 
 
 def test_moving_house_is_not_a_replaced_record() -> None:

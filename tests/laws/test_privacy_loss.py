@@ -28,7 +28,9 @@ from quaestor import (
     InvalidParameter,
     Laplace,
     MatrixSketch,
+    MixtureOfGaussians,
     PoissonSampled,
+    PoissonSampledReplaceOne,
     ProbabilityVectors,
     PureDP,
     RandomizedResponse,
@@ -36,6 +38,7 @@ from quaestor import (
     Repeated,
     SampledWithoutReplacement,
     Staircase,
+    TruncatedPoissonGaussian,
     ZeroConcentratedDP,
     calibrate,
     compose,
@@ -348,6 +351,19 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
         PoissonSampled(release=Laplace(scale=2.0), rate=0.3),
         PoissonSampled(release=ApproxDP(epsilon=0.5, delta=1e-4), rate=0.25),
         PoissonSampled(release=RandomizedResponse(epsilon=1.0, categories=3), rate=0.5),
+    ),
+    "PoissonSampledReplaceOne": (
+        PoissonSampledReplaceOne(release=Gaussian(sigma=2.0), rate=0.2),
+        PoissonSampledReplaceOne(release=PureDP(epsilon=0.5), rate=0.25),
+    ),
+    "TruncatedPoissonGaussian": (
+        TruncatedPoissonGaussian(sigma=2.0, rate=0.3, batch=5, population=12),
+    ),
+    "MixtureOfGaussians": (
+        MixtureOfGaussians(
+            sigma=3.0, sensitivities=(0.0, 1.0, 2.0), probabilities=(0.25, 0.5, 0.25)
+        ),
+        MixtureOfGaussians(sigma=2.0, sensitivities=(0.5, 1.0), probabilities=(0.5, 0.5)),
     ),
     "SampledWithoutReplacement": (
         SampledWithoutReplacement(

@@ -9,6 +9,7 @@ from quaestor.accounting import theorems
 from quaestor.accounting.explain import CurveQuestion, Explanation, explain
 from quaestor.accounting.releases import ApproxDP, PureDP, Release
 from quaestor.accounting.releases.base import check_real
+from quaestor.accounting.releases.neighbours import check_neighbours
 from quaestor.accounting.second_opinion import (
     BlackBoxOpinion,
     Corroborated,
@@ -39,7 +40,8 @@ def compose(*releases: Release) -> Composition:
 
     The releases' parameters are fixed in advance; which mechanism, which query and in which order
     may depend on the answers so far. (Where parameters themselves depend on answers, a privacy
-    filter is needed, and this is not one.)
+    filter is needed, and this is not one.) All are about the same neighbours: a release that is
+    about people who come or go is refused beside one that is about records that are replaced.
 
     >>> from quaestor.accounting.releases import ApproxDP, Gaussian
     >>> spent = compose(ApproxDP(epsilon=0.1, delta=1e-8) * 30)
@@ -49,6 +51,7 @@ def compose(*releases: Release) -> Composition:
     2.254085
     """
     _check(releases)
+    check_neighbours(releases)
     return Composition(releases)
 
 
@@ -66,6 +69,7 @@ def compose_nonadaptive(*releases: Release) -> Composition:
     True
     """
     _check(releases)
+    check_neighbours(releases)
     return Composition(releases, in_advance=True)
 
 
@@ -93,6 +97,7 @@ class Composition:
         True
         """
         _check(releases)
+        check_neighbours((*self.releases, *releases))
         longer = Composition(self.releases + releases, in_advance=self.in_advance)
         longer.__dict__["_losses"] = self._losses.then(releases)
         of_black_boxes = self._is_of_black_boxes and all(map(_is_black_box, releases))

@@ -14,7 +14,7 @@ from quaestor.accounting.filters import (
 from quaestor.accounting.filters.base import DeltaMeter, EpsilonMeter
 from quaestor.accounting.filters.moments import MomentMeter
 from quaestor.accounting.membership import heaviest as across
-from quaestor.accounting.releases import GraphSketch, SampledWithoutReplacement, counts_of
+from quaestor.accounting.releases import GraphSketch, counts_of
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -113,15 +113,12 @@ def odometer(*, delta: float) -> Odometer:
 def misfit(releases: Iterable[Release]) -> Release | None:
     """The first release whose promise is about other neighbours than any account compares.
 
-    ``SampledWithoutReplacement`` is about a record that is replaced while the population stays as
-    large as it is. Every account also compares worlds in which somebody is absent.
+    ``SampledWithoutReplacement`` and ``PoissonSampledReplaceOne`` are about a record that is
+    replaced while the population stays as large as it is. Every account also compares worlds in
+    which somebody is absent.
     """
     return next(
-        (
-            r
-            for r in (each.counted()[0] for each in releases)
-            if isinstance(r, SampledWithoutReplacement)
-        ),
+        (r for r in (each.counted()[0] for each in releases) if r.neighbours == "replace_record"),
         None,
     )
 
@@ -137,10 +134,10 @@ def refuse_misfits(field: str, releases: Iterable[Release]) -> None:
         raise InvalidParameter(
             field,
             str(found),
-            "releases about a person who is added or removed; SampledWithoutReplacement is about "
-            "one who is replaced in a population of fixed size, and no account compares only "
-            "that. Sample with PoissonSampled(release=..., rate=...), or charge the release "
-            "without its sampling",
+            "releases about a person who is added or removed; "
+            f"{type(found).__name__} is about one who is replaced in a population of fixed "
+            "size, and no account compares only that. Sample with PoissonSampled(release=..., "
+            "rate=...), or charge the release without its sampling",
         )
 
 

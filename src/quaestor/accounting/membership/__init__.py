@@ -10,6 +10,7 @@ from quaestor.accounting.membership.result import AcrossComposition
 from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.membership.worst_case import MembershipQuestion
 from quaestor.accounting.releases import Release
+from quaestor.accounting.releases.neighbours import check_neighbours
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ def compose_across(
         raise InvalidParameter("membership", membership, "a fact, such as AtMost(365)")
     if neighbours not in NEIGHBOURS:
         raise InvalidParameter("neighbours", neighbours, f"one of {', '.join(NEIGHBOURS)}")
+    for name, releases in known.items():
+        if check_neighbours(releases) == "replace_record":
+            raise InvalidParameter(
+                name, [str(release) for release in releases], "about adding or removing one record"
+            )
     sorted_out = Databases.of(known)
     if neighbours == "replace_record":
         for kind in sorted_out.kinds:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from quaestor.accounting.compose import compose
+from quaestor.accounting.compose import Composition
 from quaestor.accounting.membership.release_order import Kind, kind_of, kind_outdoes
 from quaestor.accounting.membership.rules import bits
 
@@ -108,7 +108,8 @@ class Databases:
                 else:
                     turned.append((release, times * count, item.change == "remove"))
         if len({removing for _, _, removing in turned}) <= 1:
-            return compose(*releases, *(r * n for r, n, _ in turned)).tradeoff().profile
+            together = (*releases, *(release * count for release, count, _ in turned))
+            return Composition(together).tradeoff().profile  # of either kind of change
         return _turned_profile(releases, turned)
 
 

@@ -8,12 +8,15 @@ from quaestor.accounting.releases.bounded_range import BoundedRange, Exponential
 from quaestor.accounting.releases.density_pair import DensityPair
 from quaestor.accounting.releases.discrete_gaussian import DiscreteGaussian
 from quaestor.accounting.releases.gaussian import Gaussian, GaussianDP, ZeroConcentratedDP
+from quaestor.accounting.releases.gaussian_mixture import MixtureOfGaussians
 from quaestor.accounting.releases.geometric import Geometric
 from quaestor.accounting.releases.laplace import Laplace
 from quaestor.accounting.releases.randomized_response import RandomizedResponse
 from quaestor.accounting.releases.sampled import PoissonSampled, SampledWithoutReplacement
+from quaestor.accounting.releases.sampled_replace_one import PoissonSampledReplaceOne
 from quaestor.accounting.releases.sketch import GraphSketch, MatrixSketch
 from quaestor.accounting.releases.staircase import Staircase
+from quaestor.accounting.releases.truncated_sample import TruncatedPoissonGaussian
 from quaestor.accounting.releases.vectors import ProbabilityVectors
 
 __all__ = [
@@ -29,7 +32,9 @@ __all__ = [
     "GraphSketch",
     "Laplace",
     "MatrixSketch",
+    "MixtureOfGaussians",
     "PoissonSampled",
+    "PoissonSampledReplaceOne",
     "ProbabilityVectors",
     "PureDP",
     "RandomizedResponse",
@@ -37,6 +42,7 @@ __all__ = [
     "Repeated",
     "SampledWithoutReplacement",
     "Staircase",
+    "TruncatedPoissonGaussian",
     "ZeroConcentratedDP",
     "counts_of",
 ]
@@ -56,6 +62,9 @@ RELEASES: dict[str, type[Release]] = {
     "ExponentialMechanism": ExponentialMechanism,
     "RandomizedResponse": RandomizedResponse,
     "PoissonSampled": PoissonSampled,
+    "PoissonSampledReplaceOne": PoissonSampledReplaceOne,
+    "TruncatedPoissonGaussian": TruncatedPoissonGaussian,
+    "MixtureOfGaussians": MixtureOfGaussians,
     "SampledWithoutReplacement": SampledWithoutReplacement,
     "GraphSketch": GraphSketch,
     "MatrixSketch": MatrixSketch,

@@ -128,6 +128,10 @@ class Release:
     directed: ClassVar[bool] = False
     """Whether removing and adding a person may differ."""
 
+    neighbours: ClassVar[str | None] = None
+    """Which neighbours its promise is about: ``"add_remove"`` (a person comes or goes),
+    ``"replace_record"`` (a record becomes another one), or None where that is for you to say."""
+
     losses_are_listed: ClassVar[bool] = False
     """Whether its losses are finitely many, so that a fixed number of people may be sampled."""
 
@@ -283,6 +287,13 @@ class Release:
             f'"add_remove" or "replace" where {type(self).__name__} is among the releases: '
             "what a replaced record costs it is not known",
         )
+
+    def replaced_sample_losses(self, rate: float) -> tuple[Law, ...]:
+        """The law of replacing a person who is in the data with this probability."""
+        from quaestor.accounting.loss.laws.sampled import sampled_without_replacement
+
+        (law,) = self.with_record_replaced().losses()
+        return sampled_without_replacement(law, rate)
 
     def poisson_sampled_losses(self, rate: float) -> tuple[Law, ...]:
         """The laws of removing and adding a person who is in the data with this probability."""

@@ -59,6 +59,13 @@ class _OfMu(Release):
             for removing in (True, False)
         )
 
+    def replaced_sample_losses(self, rate: float) -> tuple[Law, ...]:
+        """Two mixtures, to either side of the one that both share."""
+        from quaestor.accounting.loss.laws.gaussian_mixtures import Bells, GaussianMixtureLoss
+
+        mixture = Bells.of([0.0, self._mu()], [1.0 - rate, rate])
+        return (GaussianMixtureLoss(mixture, mixture.mirrored()),)
+
     @remembered
     def concentrated_rho(self) -> Fraction | None:
         """Half the square of mu."""

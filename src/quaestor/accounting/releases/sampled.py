@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.releases.opinion import Curve
 
-__all__ = ["PoissonSampled", "SampledWithoutReplacement"]
+__all__ = ["OfSample", "PoissonSampled", "SampledWithoutReplacement"]
 
 _ABOVE = 1 + Fraction(1, 2**50)  # the rate as a float
 
 
-class _OfSample(Release):
+class OfSample(Release):
     """What is known of every release on a sample: it tells no more than the whole.
 
     Its rho and mu are at most those of the whole (divergences are jointly quasi-convex), and what
@@ -46,7 +46,7 @@ class _OfSample(Release):
     def _check_inner(self) -> None:
         inner = self.release
         single = isinstance(inner, Release) and inner.counted()[1] == 1
-        if not single or isinstance(inner, _OfSample):
+        if not single or isinstance(inner, OfSample):
             raise InvalidParameter("release", inner, "a single release that is not itself sampled")
 
     def _single_loss(self) -> Law:
@@ -94,7 +94,7 @@ class _OfSample(Release):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoissonSampled(_OfSample):
+class PoissonSampled(OfSample):
     r"""A release on a sample that has each person with probability ``rate``, independently.
 
     Guarantee:
@@ -107,6 +107,7 @@ class PoissonSampled(_OfSample):
     rate: float
 
     directed: ClassVar[bool] = True
+    neighbours: ClassVar[str | None] = "add_remove"
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
@@ -133,6 +134,12 @@ class PoissonSampled(_OfSample):
     def rough_size(self) -> float:
         """The whole's, in proportion."""
         return self.rate * self.release.rough_size()
+
+    def with_record_replaced(self) -> Release:
+        """The same sample, in which one person may stand for another."""
+        from quaestor.accounting.releases.sampled_replace_one import PoissonSampledReplaceOne
+
+        return PoissonSampledReplaceOne(release=self.release, rate=self.rate)
 
     # From the parameters alone.
 
@@ -162,7 +169,7 @@ class PoissonSampled(_OfSample):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampledWithoutReplacement(_OfSample):
+class SampledWithoutReplacement(OfSample):
     r"""A release on ``sample`` of ``population`` people, drawn without replacement.
 
     Guarantee:
@@ -176,6 +183,8 @@ class SampledWithoutReplacement(_OfSample):
     release: Release
     sample: int
     population: int
+
+    neighbours: ClassVar[str | None] = "replace_record"
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""

@@ -21,6 +21,8 @@ _Details = privacy_accountant.PrivacyAccountant.CompositionErrorDetails
 class QuaestorAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[misc]  # no types
     """A dp-accounting accountant whose every answer is the upper end of a certified interval.
 
+    ``width`` asks for a relative width of these intervals, as ``epsilon_bounds`` has it.
+
     >>> import dp_accounting
     >>> accountant = QuaestorAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE)
     >>> event = dp_accounting.RandomizedResponseDpEvent(noise_parameter=0.5, num_buckets=2)
@@ -28,8 +30,14 @@ class QuaestorAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[
     10.986
     """
 
-    def __init__(self, neighboring_relation: Any = Relation.ADD_OR_REMOVE_ONE) -> None:
+    def __init__(
+        self,
+        neighboring_relation: Any = Relation.ADD_OR_REMOVE_ONE,
+        *,
+        width: float | None = None,
+    ) -> None:
         super().__init__(neighboring_relation)
+        self._width = width
         self._counts: dict[Release, int] = {}
         self._composition: Composition | None = None
 
@@ -58,10 +66,10 @@ class QuaestorAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[
         """The smallest epsilon known to be true at ``target_delta``: a sound upper bound."""
         if NO_PROMISE in self._counts:
             return float("inf")
-        return self.composition.epsilon(delta=target_delta)
+        return self.composition.epsilon_bounds(delta=target_delta, width=self._width).upper
 
     def get_delta(self, target_epsilon: float) -> float:
         """The smallest delta known to be true at ``target_epsilon``: a sound upper bound."""
         if NO_PROMISE in self._counts:
             return 1.0
-        return self.composition.delta(epsilon=target_epsilon)
+        return self.composition.delta_bounds(epsilon=target_epsilon, width=self._width).upper

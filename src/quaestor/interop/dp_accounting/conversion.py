@@ -11,16 +11,19 @@ from quaestor.accounting.releases import (
     Geometric,
     Laplace,
     PoissonSampled,
+    PoissonSampledReplaceOne,
     RandomizedResponse,
     Release,
     Repeated,
     SampledWithoutReplacement,
+    TruncatedPoissonGaussian,
 )
 from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.errors import InvalidParameter
 from quaestor.interop.dp_accounting.events import Relation, dp_event
 from quaestor.interop.dp_accounting.noise_events import (
     BITS,
+    COMES_OR_GOES,
     NO_PROMISE,
     NOISE_EVENTS,
     EventKind,
@@ -97,15 +100,19 @@ def _read_composed(event: Any, relation: Any) -> Parts:
 
 
 def _read_poisson(event: Any, relation: Any) -> Parts:
-    if relation is not Relation.ADD_OR_REMOVE_ONE:
-        refuse_relation(event, relation, Relation.ADD_OR_REMOVE_ONE)
     rate = check_real("sampling_probability", event.sampling_probability, low=0.0, high=1.0)
-    inner = read_event(event.event, relation)
+    alone = relation if relation is not Relation.REPLACE_ONE else Relation.ADD_OR_REMOVE_ONE
+    inner = read_event(event.event, alone)
     if any(release == NO_PROMISE for release, _ in inner):
         return [] if rate == 0.0 else [(NO_PROMISE, 1)]
     if not inner:
         return []
-    release = _one_gaussian(inner) or _only(inner, Laplace, Geometric)
+    gaussian = _one_gaussian(inner)
+    if relation is Relation.REPLACE_ONE:
+        if gaussian is None:
+            refuse_relation(event, relation, *COMES_OR_GOES)
+        return [(PoissonSampledReplaceOne(release=gaussian, rate=rate), 1)]
+    release = gaussian or _only(inner, Laplace, Geometric)
     if release is None:
         raise RefusedEventError(
             event, "a sample for one Laplace or discrete Laplace event, or for Gaussian ones"
@@ -114,8 +121,43 @@ def _read_poisson(event: Any, relation: Any) -> Parts:
 
 
 def _write_poisson(release: Any, relation: Any) -> Any:
+    if relation not in COMES_OR_GOES:
+        raise InvalidParameter("release", release, "PoissonSampledReplaceOne under REPLACE_ONE")
     event = to_dp_event(release.release, neighboring_relation=relation)
     return dp_event.PoissonSampledDpEvent(release.rate, event)
+
+
+def _write_replace_one(release: Any, relation: Any) -> Any:
+    if relation is not Relation.REPLACE_ONE:
+        raise InvalidParameter("release", release, "written under REPLACE_ONE")
+    event = to_dp_event(release.release)
+    return dp_event.PoissonSampledDpEvent(release.rate, event)
+
+
+def _read_truncated(event: Any, relation: Any) -> Parts:
+    if relation not in COMES_OR_GOES:
+        refuse_relation(event, relation, *COMES_OR_GOES)
+    if 0 in (event.sampling_probability, event.truncated_batch_size, event.dataset_size):
+        return []
+    if event.noise_multiplier == 0:
+        return [(NO_PROMISE, 1)]
+    truncated = TruncatedPoissonGaussian(
+        sigma=event.noise_multiplier,
+        rate=event.sampling_probability,
+        batch=event.truncated_batch_size,
+        population=event.dataset_size,
+    )
+    return [(truncated, 1)]
+
+
+def _write_truncated(release: Any, relation: Any) -> Any:
+    noise = to_dp_event(
+        Gaussian(sigma=release.sigma, sensitivity=release.sensitivity),
+        neighboring_relation=relation,
+    )
+    return dp_event.TruncatedSubsampledGaussianDpEvent(
+        release.population, release.rate, release.batch, noise.noise_multiplier
+    )
 
 
 def _read_without_replacement(event: Any, relation: Any) -> Parts:
@@ -166,6 +208,18 @@ _KINDS: tuple[EventKind, ...] = (
     EventKind(dp_event.SelfComposedDpEvent, _read_repeated, Repeated, _write_repeated),
     EventKind(dp_event.ComposedDpEvent, _read_composed),
     EventKind(dp_event.PoissonSampledDpEvent, _read_poisson, PoissonSampled, _write_poisson),
+    EventKind(
+        dp_event.PoissonSampledDpEvent,
+        _read_poisson,
+        PoissonSampledReplaceOne,
+        _write_replace_one,
+    ),
+    EventKind(
+        dp_event.TruncatedSubsampledGaussianDpEvent,
+        _read_truncated,
+        TruncatedPoissonGaussian,
+        _write_truncated,
+    ),
     EventKind(
         dp_event.SampledWithoutReplacementDpEvent,
         _read_without_replacement,

@@ -14,6 +14,8 @@ from quaestor.accounting.releases import (
     Gaussian,
     Geometric,
     Laplace,
+    MixtureOfGaussians,
+    ProbabilityVectors,
     RandomizedResponse,
     Release,
     ZeroConcentratedDP,
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BITS",
+    "COMES_OR_GOES",
     "NOISE_EVENTS",
     "NO_PROMISE",
     "EventKind",
     "Parts",
     "RefusedEventError",
+    "norms_apart",
     "refuse_relation",
 ]
 
@@ -39,6 +43,7 @@ Parts = list[tuple[Release, int]]
 
 NO_PROMISE = ApproxDP(epsilon=0.0, delta=1.0)
 BITS = 192
+COMES_OR_GOES = (Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_SPECIAL)
 _CLOSE = Fraction(1, 10**9)
 
 
@@ -60,25 +65,29 @@ class RefusedEventError(Exception):
 
 
 def refuse_relation(event: Any, relation: Any, *known: Any) -> NoReturn:
-    """Say under which relations an event would be known."""
-    names = " or ".join(one.name for one in known)
+    """Say under which relations an event would be known, in the words of their accountants."""
+    names = " or ".join(f"`{one.name}`" for one in known)
+    found = getattr(relation, "name", relation)
     raise RefusedEventError(
-        event, f"composed under {names}, not {getattr(relation, 'name', relation)}"
+        event, f"composed under another relation: neighboring_relation must be {names}, not {found}"
     )
 
 
-def _norms_apart(event: Any, relation: Any) -> int:
-    """How many times the bound on a person's values two neighbours may be apart."""
-    if relation is Relation.ADD_OR_REMOVE_ONE:
+def norms_apart(event: Any, relation: Any) -> int:
+    """How many times the bound on a person's values two neighbours may be apart.
+
+    The special record that REPLACE_SPECIAL puts in a person's place adds nothing to a sum.
+    """
+    if relation in COMES_OR_GOES:
         return 1
     if relation is Relation.REPLACE_ONE:
         return 2
-    refuse_relation(event, relation, Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE)
+    refuse_relation(event, relation, *Relation)
 
 
 def _known_norms(release: Any, relation: Any) -> int:
     try:
-        return _norms_apart(release, relation)
+        return norms_apart(release, relation)
     except RefusedEventError as refused:
         raise InvalidParameter("release", release, refused.valid) from None
 
@@ -115,7 +124,7 @@ def _write_no_promise(release: Any, relation: Any) -> Any:  # noqa: ARG001  # ab
 
 
 def _read_gaussian(event: Any, relation: Any) -> Parts:
-    norms = _norms_apart(event, relation)
+    norms = norms_apart(event, relation)
     if event.noise_multiplier == 0:
         return [(NO_PROMISE, 1)]
     return [(Gaussian(sigma=event.noise_multiplier, sensitivity=float(norms)), 1)]
@@ -126,7 +135,7 @@ def _write_gaussian(release: Any, relation: Any) -> Any:
 
 
 def _read_laplace(event: Any, relation: Any) -> Parts:
-    norms = _norms_apart(event, relation)
+    norms = norms_apart(event, relation)
     if event.noise_multiplier == 0:
         return [(NO_PROMISE, 1)]
     return [(Laplace(scale=event.noise_multiplier, sensitivity=float(norms)), 1)]
@@ -137,7 +146,9 @@ def _write_laplace(release: Any, relation: Any) -> Any:
 
 
 def _read_geometric(event: Any, relation: Any) -> Parts:
-    norms = _norms_apart(event, relation)
+    norms = norms_apart(event, relation)
+    if event.noise_parameter == 0:
+        return [(NO_PROMISE, 1)]
     parameter = check_real("noise_parameter", event.noise_parameter, low=1e-150, high=1e150)
     sensitivity = check_count("sensitivity", event.sensitivity)
     scale = _at_most(1 / Fraction(parameter))
@@ -152,16 +163,26 @@ def _write_geometric(release: Any, relation: Any) -> Any:
 
 
 def _read_response(event: Any, relation: Any) -> Parts:
-    if relation is not Relation.REPLACE_ONE:
-        refuse_relation(event, relation, Relation.REPLACE_ONE)
+    if relation not in (Relation.REPLACE_ONE, Relation.REPLACE_SPECIAL):
+        refuse_relation(event, relation, Relation.REPLACE_ONE, Relation.REPLACE_SPECIAL)
     buckets = check_count("num_buckets", event.num_buckets)
     noise = check_real("noise_parameter", event.noise_parameter, low=0.0, high=1.0)
     if buckets == 1 or noise == 1.0:
         return []
     if noise == 0.0:
         return [(NO_PROMISE, 1)]
+    if relation is Relation.REPLACE_SPECIAL:
+        return [(_response_against_chance(noise, buckets), 1)]
     epsilon = _epsilon_of_response(noise, buckets)
     return [(RandomizedResponse(epsilon=epsilon, categories=buckets), 1)]
+
+
+def _response_against_chance(noise: float, buckets: int) -> ProbabilityVectors:
+    """The special record is answered for by any bucket alike; the true one, and all the others."""
+    true = 1 - Fraction(noise) + Fraction(noise) / buckets
+    return ProbabilityVectors(
+        p=(float(true), float(1 - true)), q=(1 / buckets, (buckets - 1) / buckets)
+    )
 
 
 def _write_response(release: Any, relation: Any) -> Any:  # noqa: ARG001  # read back under it
@@ -178,6 +199,43 @@ def _epsilon_of_response(noise: float, buckets: int) -> float:
     odds = buckets * (1 - Fraction(noise)) / Fraction(noise)
     with working_precision(BITS):
         return outward(rational(odds).log1p()).upper
+
+
+def _read_mixture(event: Any, relation: Any) -> Parts:
+    if relation not in COMES_OR_GOES:
+        refuse_relation(event, relation, *COMES_OR_GOES)
+    lengths, chances = tuple(event.sensitivities), tuple(event.sampling_probs)
+    if event.standard_deviation == 0:
+        still = MixtureOfGaussians(sigma=1.0, sensitivities=lengths, probabilities=chances)
+        return [] if still.squared_mu() == 0 else [(NO_PROMISE, 1)]
+    mixture = MixtureOfGaussians(
+        sigma=event.standard_deviation, sensitivities=lengths, probabilities=chances
+    )
+    return [(mixture, 1)]
+
+
+def _write_mixture(release: Any, relation: Any) -> Any:  # noqa: ARG001  # read back under it
+    return dp_event.MixtureOfGaussiansDpEvent(
+        release.sigma, list(release.sensitivities), list(release.probabilities)
+    )
+
+
+def _read_tree(event: Any, relation: Any) -> Parts:
+    """Each person is in one leaf, and so in as many nodes as the highest tree has levels.
+
+    Somebody who leaves would move everybody after them to other leaves.
+    """
+    if relation is Relation.ADD_OR_REMOVE_ONE:
+        refuse_relation(event, relation, Relation.REPLACE_ONE, Relation.REPLACE_SPECIAL)
+    norms = norms_apart(event, relation)
+    counts = (
+        event.step_counts if isinstance(event.step_counts, list | tuple) else [event.step_counts]
+    )
+    levels = max((check_count("step_counts", steps).bit_length() for steps in counts), default=0)
+    check_count("step_counts", levels)
+    if event.noise_multiplier == 0:
+        return [(NO_PROMISE, 1)]
+    return [(Gaussian(sigma=event.noise_multiplier, sensitivity=float(norms)), levels)]
 
 
 def _read_concentrated(event: Any, relation: Any) -> Parts:  # noqa: ARG001  # a promise about any neighbours
@@ -199,5 +257,9 @@ NOISE_EVENTS: tuple[EventKind, ...] = (
     EventKind(
         dp_event.RandomizedResponseDpEvent, _read_response, RandomizedResponse, _write_response
     ),
+    EventKind(
+        dp_event.MixtureOfGaussiansDpEvent, _read_mixture, MixtureOfGaussians, _write_mixture
+    ),
+    EventKind(dp_event.SingleEpochTreeAggregationDpEvent, _read_tree),
     EventKind(dp_event.ZCDpEvent, _read_concentrated, ZeroConcentratedDP, _write_concentrated),
 )
