@@ -108,6 +108,18 @@ IN_RELEASES = [
         '"sensitivity": 1.0}, "rate": 0.01}'
     ),
     (
+        '{"type": "PoissonSampledReplaceOne", "release": {"type": "PureDP", "epsilon": 0.5}, '
+        '"rate": 0.01}'
+    ),
+    (
+        '{"type": "TruncatedPoissonGaussian", "sigma": 4.0, "rate": 0.01, "batch": 30, '
+        '"population": 2000, "sensitivity": 1.0}'
+    ),
+    (
+        '{"type": "MixtureOfGaussians", "sigma": 4.0, "sensitivities": [0.0, 1.0], '
+        '"probabilities": [0.75, 0.25]}'
+    ),
+    (
         '{"type": "SampledWithoutReplacement", "release": {"type": "PureDP", "epsilon": 0.5}, '
         '"sample": 10, "population": 1000}'
     ),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting import theorems
 from quaestor.accounting.explain import CurveQuestion, Explanation, explain
+from quaestor.accounting.neighbours import check_neighbours
 from quaestor.accounting.releases import ApproxDP, PureDP, Release
 from quaestor.accounting.releases.base import check_real
-from quaestor.accounting.releases.neighbours import check_neighbours
 from quaestor.accounting.second_opinion import (
     BlackBoxOpinion,
     Corroborated,

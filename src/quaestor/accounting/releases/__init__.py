@@ -6,17 +6,17 @@ from quaestor.accounting.releases.base import Release, Repeated, counts_of
 from quaestor.accounting.releases.black_box import ApproxDP, PureDP
 from quaestor.accounting.releases.bounded_range import BoundedRange, ExponentialMechanism
 from quaestor.accounting.releases.density_pair import DensityPair
+from quaestor.accounting.releases.derived.gaussian_mixture import MixtureOfGaussians
+from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
+from quaestor.accounting.releases.derived.truncated_sample import TruncatedPoissonGaussian
 from quaestor.accounting.releases.discrete_gaussian import DiscreteGaussian
 from quaestor.accounting.releases.gaussian import Gaussian, GaussianDP, ZeroConcentratedDP
-from quaestor.accounting.releases.gaussian_mixture import MixtureOfGaussians
 from quaestor.accounting.releases.geometric import Geometric
 from quaestor.accounting.releases.laplace import Laplace
 from quaestor.accounting.releases.randomized_response import RandomizedResponse
 from quaestor.accounting.releases.sampled import PoissonSampled, SampledWithoutReplacement
-from quaestor.accounting.releases.sampled_replace_one import PoissonSampledReplaceOne
 from quaestor.accounting.releases.sketch import GraphSketch, MatrixSketch
 from quaestor.accounting.releases.staircase import Staircase
-from quaestor.accounting.releases.truncated_sample import TruncatedPoissonGaussian
 from quaestor.accounting.releases.vectors import ProbabilityVectors
 
 __all__ = [

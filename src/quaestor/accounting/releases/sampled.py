@@ -137,7 +137,7 @@ class PoissonSampled(OfSample):
 
     def with_record_replaced(self) -> Release:
         """The same sample, in which one person may stand for another."""
-        from quaestor.accounting.releases.sampled_replace_one import PoissonSampledReplaceOne
+        from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
 
         return PoissonSampledReplaceOne(release=self.release, rate=self.rate)
 

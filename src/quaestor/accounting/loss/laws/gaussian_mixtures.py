@@ -145,7 +145,7 @@ class Bells(NamedTuple):
         return ratio.log(), tail
 
 
-class _Rule(NamedTuple):
+class _Places(NamedTuple):
     """Places x (perhaps on a line beside the axis) and the step between them."""
 
     places: Floats
@@ -237,7 +237,7 @@ class GaussianMixtureLoss(Law):
         above = max(-theta - 1, 0.0) * -np.log(np.cos(self.above.spread * np.asarray(y) / 2))
         return np.asarray(below + above, np.float64)
 
-    def _rule(self, theta: float, fastest: float) -> _Rule:
+    def _rule(self, theta: float, fastest: float) -> _Places:
         """The coarsest rule that is good to 39 nats for all t up to ``fastest``."""
         nats, spread = _NATS + 3, max(self.above.spread, self.below.spread, 1e-9)
         shift = min(1.2 / spread, 2.5) if fastest * self.reach > _SLOW else 0.0
@@ -253,7 +253,7 @@ class GaussianMixtureLoss(Law):
         if not size < _MOST_NODES:
             raise BeyondFloats("the integrand is too steep to integrate")
         places = np.asarray(low + step * np.arange(math.ceil(size)), np.float64)
-        return _Rule(places, step, shift)
+        return _Places(places, step, shift)
 
     def _log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         return in_blocks(self._block, s)
@@ -289,7 +289,7 @@ class GaussianMixtureLoss(Law):
         values: Floats = (theta + 1) * first - theta * second - x * x / 2
         return values - math.log(2 * math.pi) / 2
 
-    def _beside(self, rule: _Rule, theta: float, s: Complexes) -> tuple[Complexes, Floats]:
+    def _beside(self, rule: _Places, theta: float, s: Complexes) -> tuple[Complexes, Floats]:
         """The sums of a rule beside the axis, on the side where e^(itL) falls."""
         places = np.asarray(rule.places + 1j * rule.shift, np.complex128)
         (first, size), (second, other) = (

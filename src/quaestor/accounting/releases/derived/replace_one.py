@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from quaestor.accounting.releases.base import Release, check_real, remembered
+from quaestor.accounting.releases.derived.mixture_opinion import (
+    Mixture,
+    mixtures_curve,
+    mixtures_test,
+)
 from quaestor.accounting.releases.loss_ends import NO_BOUND, NO_LOSS, LossEnd
-from quaestor.accounting.releases.mixture_opinion import Mixture, mixtures_curve, mixtures_test
 from quaestor.accounting.releases.opinion import MARGIN, Opinion
 from quaestor.accounting.releases.sampled import OfSample
 

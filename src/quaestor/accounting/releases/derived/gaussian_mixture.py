@@ -8,8 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from quaestor.accounting.releases.base import Release, check_real, positive, remembered
+from quaestor.accounting.releases.derived.mixture_opinion import (
+    Mixture,
+    mixtures_curve,
+    mixtures_test,
+)
 from quaestor.accounting.releases.loss_ends import NO_BOUND, NO_LOSS, LossEnd, logarithm
-from quaestor.accounting.releases.mixture_opinion import Mixture, mixtures_curve, mixtures_test
 from quaestor.accounting.releases.opinion import MARGIN, Opinion
 from quaestor.errors import InvalidParameter
 

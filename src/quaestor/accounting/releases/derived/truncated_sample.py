@@ -14,7 +14,7 @@ from quaestor.accounting.releases.base import (
     positive,
     remembered,
 )
-from quaestor.accounting.releases.mixture_opinion import Mixture, mixtures_curve
+from quaestor.accounting.releases.derived.mixture_opinion import Mixture, mixtures_curve
 from quaestor.accounting.releases.opinion import MARGIN, Opinion
 
 if TYPE_CHECKING:
