@@ -11,7 +11,7 @@ from mpmath import mpf
 
 from quaestor import ApproxDP, InvalidParameter, PureDP, compose
 from quaestor.accounting.theorems import THEOREMS, total_variation
-from quaestor.accounting.tradeoff import Tradeoff
+from quaestor.accounting.tradeoff import Tradeoff, _Boundary
 from quaestor.errors import TheoremDoesNotApply
 from tests.oracles.composition import brute_force_tradeoff
 
@@ -47,7 +47,7 @@ def test_searching_and_knowing_the_boundary_agree(seed: int) -> None:
     curve = compose(ApproxDP(epsilon=epsilon, delta=1e-6) * count).tradeoff()
     for alarm in (1e-9, 0.02, 0.5, 0.97):
         known = curve.false_negative_bounds(false_positive=alarm)
-        searched = curve._searched_false_negative(alarm)
+        searched = _Boundary(curve.profile)._searched(alarm)
         assert known.overlaps(searched)
         assert searched.width <= 1e-6
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from quaestor.accounting import theorems
+from quaestor.accounting.curve_answers import CurveAnswers, checked_delta, checked_epsilon
 from quaestor.accounting.explain import CurveQuestion, Explanation, explain
 from quaestor.accounting.neighbours import check_neighbours
 from quaestor.accounting.releases import ApproxDP, PureDP, Release
@@ -19,7 +20,6 @@ from quaestor.accounting.theorems import OPTIMAL, OPTIMAL_HETEROGENEOUS, PRIVACY
 from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from quaestor.accounting.theorems.bounded_range import has_range
 from quaestor.accounting.theorems.gaussian import GaussianProfile, is_gaussian
-from quaestor.accounting.tradeoff import Tradeoff
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Composition", "compose", "compose_nonadaptive"]
 
-_INFINITE = float("inf")
 _LEAST_WIDTH = 1e-10
 
 
@@ -73,7 +72,7 @@ def compose_nonadaptive(*releases: Release) -> Composition:
     return Composition(releases, in_advance=True)
 
 
-class Composition:
+class Composition(CurveAnswers):
     """What is lost by a list of releases; every number is certified."""
 
     def __init__(self, releases: tuple[Release, ...], *, in_advance: bool = False) -> None:
@@ -161,13 +160,6 @@ class Composition:
             self.releases, losses=losses, in_advance=self.in_advance, width=width
         )
 
-    def epsilon(self, *, delta: float) -> float:
-        """The smallest epsilon known to be true at ``delta``: a sound upper bound.
-
-        Infinite only where no finite epsilon is true.
-        """
-        return self.epsilon_bounds(delta=delta).upper
-
     def epsilon_bounds(self, *, delta: float, width: float | None = None) -> Bounds:
         """Enclose the smallest epsilon that is true at ``delta``.
 
@@ -175,15 +167,21 @@ class Composition:
         interval has its usual width: below 1e-3, mostly 1e-5, and one or two floats where there
         is a closed form. Where a width is out of reach the interval is wider, and as true.
         """
-        return self._within(width).epsilon_bounds(delta=_checked_delta(delta))
-
-    def delta(self, *, epsilon: float) -> float:
-        """The smallest delta known to be true at ``epsilon``: a sound upper bound."""
-        return self.delta_bounds(epsilon=epsilon).upper
+        return self._within(width).epsilon_bounds(delta=checked_delta(delta))
 
     def delta_bounds(self, *, epsilon: float, width: float | None = None) -> Bounds:
         """Enclose the smallest delta that is true at ``epsilon``; ``width`` as for epsilon."""
-        return self._within(width).delta_bounds(epsilon=_checked_epsilon(epsilon))
+        return self._within(width).delta_bounds(epsilon=checked_epsilon(epsilon))
+
+    @property
+    def _curve(self) -> Profile:
+        return self._within(None)
+
+    def _label(self) -> str:
+        return " + ".join(map(str, self.releases)) or "nothing"
+
+    def _facts(self) -> list[str]:
+        return [*super()._facts(), f"theorem: {self.theorem}"]
 
     def _within(self, width: float | None) -> Profile:
         """The curve, held against a second opinion."""
@@ -197,14 +195,6 @@ class Composition:
             return self._best_of_ranges(self._losses.within(narrow), width=min(narrow, 0.5))
         return self._profile.within(narrow)
 
-    def tradeoff(self) -> Tradeoff:
-        """The privacy region: what any attacker's test can reach."""
-        return Tradeoff(self._within(None))
-
-    def advantage(self) -> Bounds:
-        """Enclose the best attack advantage (the total variation distance)."""
-        return self.tradeoff().advantage()
-
     def explain(self, *, delta: float | None = None, epsilon: float | None = None) -> Explanation:
         """Every theorem's answer to one question: epsilon at ``delta``, or delta at ``epsilon``.
 
@@ -215,9 +205,9 @@ class Composition:
             given = "both" if delta is not None else "neither"
             raise InvalidParameter("explain", given, "given either delta or epsilon")
         if delta is not None:
-            ask = CurveQuestion(quantity="epsilon", value=_checked_delta(delta))
+            ask = CurveQuestion(quantity="epsilon", value=checked_delta(delta))
         else:
-            ask = CurveQuestion(quantity="delta", value=_checked_epsilon(epsilon))
+            ask = CurveQuestion(quantity="delta", value=checked_epsilon(epsilon))
         answer = ask(self._within(None))
         return explain(
             ask,
@@ -262,11 +252,3 @@ def _black_box(release: Release, delta: float) -> Release:
     if epsilon > 1e6:
         epsilon, delta = 0.0, 1.0
     return ApproxDP(epsilon=epsilon, delta=delta) * count
-
-
-def _checked_delta(delta: object) -> float:
-    return check_real("delta", delta, low=0.0, high=1.0)
-
-
-def _checked_epsilon(epsilon: object) -> float:
-    return check_real("epsilon", epsilon, low=0.0, high=_INFINITE)

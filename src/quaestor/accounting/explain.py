@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from quaestor.accounting import theorems
 from quaestor.accounting.numerics.digits import rounded_up
 from quaestor.accounting.theorems.bounded_range import has_range
+from quaestor.documents.presented import Presented
+from quaestor.documents.text_table import TextTable, headed
 from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class ExplanationRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Presented):
     """The rows, for the question that was asked."""
 
     quantity: str
@@ -81,9 +83,62 @@ class Explanation:
             ],
         }
 
+    def to_table(self) -> TextTable:
+        """Every theorem with its number and its source; the best one is marked.
+
+        >>> from quaestor import PureDP, compose
+        >>> table = compose(PureDP(epsilon=0.25) * 8).explain(delta=1e-6).to_table()
+        >>> table.title, table.rows[0]
+        ('epsilon at delta = 1e-06', ['', 'basic', '2', 'Kairouz-Oh-Viswanath 3.1'])
+        """
+        rows = [
+            [
+                ">" if row.best else "",
+                row.theorem,
+                "-" if row.bounds is None else rounded_up(row.bounds.upper),
+                row.source,
+            ]
+            for row in self.rows
+        ]
+        return TextTable(
+            title=self._title(),
+            headings=headed("", "theorem", f"#{self.quantity}", "stated in"),
+            rows=rows,
+            notes=[f"{row.theorem}: {row.note}" for row in self.rows if row.note],
+            marked=frozenset(place for place, row in enumerate(self.rows) if row.best),
+        )
+
+    def _title(self) -> str:
+        return f"{self.quantity} at {self.given} = {self.value!r}"
+
+    def plot(self, *, log: bool | None = None, axes: Any = None) -> Any:
+        """Draw one bar for each theorem, the best one in colour.
+
+        ``log`` has a logarithmic axis; if left out, a delta has one, and an epsilon has none.
+        Returns matplotlib's axes: those that are given, or new ones.
+
+        >>> import quaestor as q
+        >>> axes = q.compose(q.PureDP(epsilon=0.25) * 8).explain(delta=1e-6).plot()
+        >>> axes.get_title(loc="left")
+        'epsilon at delta = 1e-06'
+        """
+        from quaestor.figures.bars import Bar, plot_bars
+        from quaestor.figures.style import given_or_new
+
+        bars = []
+        for row in self.rows:
+            value = None if row.bounds is None else row.bounds.upper
+            drawn = value if value is not None and 0.0 < value < math.inf else None
+            words = "does not apply" if value is None else rounded_up(value)
+            bars.append(Bar(row.theorem, drawn, words, row.best))
+        logarithmic = self.quantity == "delta" if log is None else log
+        with given_or_new(axes) as on:
+            plot_bars(on, bars, title=self._title(), along=self.quantity, log=logarithmic)
+            return on
+
     def __str__(self) -> str:
         """A plain table; the command line draws a prettier one."""
-        lines = [f"{self.quantity} at {self.given} = {self.value!r}"]
+        lines = [self._title()]
         for row in self.rows:
             shown = "-" if row.bounds is None else rounded_up(row.bounds.upper)
             mark = "*" if row.best else " "

@@ -272,6 +272,10 @@ class Corroborated(Profile):
         self.profile, self.opinion = profile, opinion
         self.pairs_suffice = profile.pairs_suffice
 
+    def shared(self) -> Corroborated:
+        """The profile for many points, held against the same opinion."""
+        return Corroborated(self.profile.shared(), self.opinion)
+
     def world_pairs(self) -> tuple[WorldPair, ...]:
         """Those of the profile; a curve that is the same both ways is this one."""
         pairs = self.profile.world_pairs()

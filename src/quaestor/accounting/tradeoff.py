@@ -10,25 +10,36 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from flint import arb
 
 from quaestor.accounting.curves.profile import WorldPair
 from quaestor.accounting.numerics.balls import ball_of, outward, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.numerics.digits import rounded_down, rounded_up
+from quaestor.accounting.numerics.many_values import at_each, is_many
 from quaestor.accounting.releases.base import check_real
+from quaestor.documents.presented import Presented
+from quaestor.documents.text_table import TextTable, headed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from quaestor.accounting.curves.profile import Profile
+    from quaestor.accounting.numerics.many_values import FloatArray, ManyFloats
 
-__all__ = ["CurveAnswers", "Tradeoff", "Vertex"]
+__all__ = ["Tradeoff", "Vertex"]
 
 _ZOOMS = 40
 _TRIALS = 9
+_ALARMS = (0.01, 0.05, 0.1)  # of the table
+_DRAWN = 201
+_FINE = 1e-12
+_NOTHING = 1e-15  # deltas below it change no boundary
+_PATIENCE = 3
 
 
 class Vertex(NamedTuple):
@@ -39,7 +50,7 @@ class Vertex(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Tradeoff:
+class Tradeoff(Presented):
     r"""The privacy region of a composition.
 
     Guarantee:
@@ -50,9 +61,28 @@ class Tradeoff:
 
     profile: Profile
 
-    def false_negative(self, *, false_positive: float) -> float:
-        """A sound lower bound on the false negatives of any test with these false positives."""
-        return self.false_negative_bounds(false_positive=false_positive).lower
+    @overload
+    def false_negative(self, *, false_positive: float) -> float: ...
+    @overload
+    def false_negative(self, *, false_positive: ManyFloats) -> FloatArray: ...
+    def false_negative(self, *, false_positive: Any) -> Any:
+        """A sound lower bound on the false negatives of any test with these false positives.
+
+        Of an array of false positives, an array: each is certified, and they cost less than one
+        by one.
+
+        >>> from quaestor import PureDP, compose
+        >>> region = compose(PureDP(epsilon=1.0)).tradeoff()
+        >>> region.false_negative(false_positive=[0.0, 0.1, 1.0]).round(3)
+        array([1.   , 0.728, 0.   ])
+        """
+        boundary = _Boundary(self.profile)
+
+        def lower(alarm: object) -> float:
+            return boundary.at(check_real("false_positive", alarm, low=0.0, high=1.0)).lower
+
+        many = is_many(false_positive)
+        return at_each("false_positive", false_positive, lower) if many else lower(false_positive)
 
     def false_negative_bounds(self, *, false_positive: float) -> Bounds:
         """Enclose the false negatives of the best test with these false positives.
@@ -61,8 +91,7 @@ class Tradeoff:
         the two counts. Their convex hull is larger than both: no single test reaches it.
         """
         alarm = check_real("false_positive", false_positive, low=0.0, high=1.0)
-        exact = self.profile.exact_false_negative(alarm)
-        return self._searched_false_negative(alarm) if exact is None else exact
+        return _Boundary(self.profile).at(alarm)
 
     def vertices(self, *, at_most: int = 1001) -> tuple[Vertex, ...]:
         """The corners of the boundary, from no false positives to no false negatives.
@@ -136,22 +165,57 @@ class Tradeoff:
         largest = self.profile.epsilon_bounds(delta=0.0)
         return None if math.isinf(largest.upper) else ball_of(largest).exp()
 
-    def _searched_false_negative(self, alarm: float) -> Bounds:
-        """The best test of any pair of worlds; if not all are known, no lower than the hull."""
-        reach = min(self.profile.supports(_TRIALS)[-1], 600.0) * 1.25 + 1e-6
-        whole = WorldPair(self.profile, self.profile)
-        nothing = Bounds(lower=0.0, upper=math.nextafter(1.0 - alarm, 1.0))  # a test that guesses
-        found = [_false_negative(pair, alarm, reach) for pair in self.profile.world_pairs()]
-        upper = min((bounds.upper for bounds in found), default=nothing.upper)
-        if self.profile.pairs_suffice:
-            return Bounds(lower=min(bounds.lower for bounds in found), upper=upper)
-        return Bounds(lower=min(_false_negative(whole, alarm, reach).lower, upper), upper=upper)
+    def to_table(self) -> TextTable:
+        """What the best attack reaches: its advantage, what it misses, and what it makes believe.
+
+        >>> from quaestor import PureDP, compose
+        >>> print(compose(PureDP(epsilon=1.0)).tradeoff().to_markdown())
+        The best attack
+        <BLANKLINE>
+        | what an attacker reaches | bound |
+        | --- | ---: |
+        | advantage over guessing | 0.4621172 |
+        | detections missed at 1% false alarms | 0.9728171 |
+        | detections missed at 5% false alarms | 0.8640859 |
+        | detections missed at 10% false alarms | 0.7281718 |
+        | belief after an accusation at 1% (before: 50%) | 0.7310586 |
+        <BLANKLINE>
+        """
+        headings = headed("what an attacker reaches", "#bound")
+        return TextTable(title="The best attack", headings=headings, rows=list(self.attack_rows()))
+
+    def attack_rows(self) -> Iterator[tuple[str, str]]:
+        """What the best attack reaches, in words and as numbers rounded to the safe side."""
+        yield "advantage over guessing", rounded_up(self.advantage().upper)
+        for alarm, missed in zip(_ALARMS, self.false_negative(false_positive=_ALARMS), strict=True):
+            yield f"detections missed at {alarm:.0%} false alarms", rounded_down(float(missed))
+        belief = self.posterior(prior=0.5, false_positive=0.01)
+        yield "belief after an accusation at 1% (before: 50%)", rounded_up(belief)
+
+    def plot(self, *, label: str = "", log: bool = False, axes: Any = None) -> Any:
+        """Draw the region's boundary: false alarms against missed detections.
+
+        ``log`` has logarithmic axes, which show rare errors. Returns matplotlib's axes: those that
+        are given, onto which several regions may go, or new ones.
+
+        >>> import quaestor as q
+        >>> axes = q.compose(q.PureDP(epsilon=1.0)).tradeoff().plot(label="one release")
+        >>> axes.get_xlabel()
+        'missed detection $P_{MD}$'
+        """
+        from quaestor.figures.region import plot_next_region
+        from quaestor.figures.style import given_or_new
+
+        with given_or_new(axes) as drawn:
+            plot_next_region(drawn, self.vertices(at_most=_DRAWN), label=label, log=log)
+            return drawn
 
     def _outer_polygon(self, supports: Sequence[float]) -> tuple[Vertex, ...]:
         """Intersect supporting lines, steepest first, down to the diagonal; then mirror."""
         lines: list[_Line] = []
+        curve = self.profile.shared()
         for epsilon in sorted(supports, reverse=True):
-            height = 1.0 - self.profile.delta_bounds(epsilon=epsilon).upper
+            height = 1.0 - curve.delta_bounds(epsilon=epsilon).upper
             line = _Line(height, math.exp(min(epsilon, 700.0)))
             while len(lines) > 1 and lines[-2].meets(lines[-1]) >= lines[-2].meets(line):
                 lines.pop()
@@ -168,10 +232,46 @@ class Tradeoff:
         return tuple(Vertex(x * (1 - 1e-15), y * (1 - 1e-15)) for x, y in path)
 
 
+class _Boundary:
+    """The lower boundary of a region, for one false positive rate after the other."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+
+    @cached_property
+    def _shared(self) -> Profile:
+        """Every search asks the curve at many points, and the next search near the same ones."""
+        return self._profile.shared()
+
+    @cached_property
+    def _pairs(self) -> tuple[WorldPair, ...]:
+        return self._shared.world_pairs()
+
+    @cached_property
+    def _reach(self) -> float:
+        return min(self._profile.supports(_TRIALS)[-1], 600.0) * 1.25 + 1e-6
+
+    def at(self, alarm: float) -> Bounds:
+        """Enclose the false negatives of the best test with this false positive rate."""
+        exact = self._profile.exact_false_negative(alarm)
+        return self._searched(alarm) if exact is None else exact
+
+    def _searched(self, alarm: float) -> Bounds:
+        """The best test of any pair of worlds; if not all are known, no lower than the hull."""
+        whole = WorldPair(self._shared, self._shared)
+        nothing = Bounds(lower=0.0, upper=math.nextafter(1.0 - alarm, 1.0))  # a test that guesses
+        found = [_false_negative(pair, alarm, self._reach) for pair in self._pairs]
+        upper = min((bounds.upper for bounds in found), default=nothing.upper)
+        if self._profile.pairs_suffice:
+            return Bounds(lower=min(bounds.lower for bounds in found), upper=upper)
+        hull = _false_negative(whole, alarm, self._reach).lower
+        return Bounds(lower=min(hull, upper), upper=upper)
+
+
 def _line(pair: WorldPair, epsilon: float, alarm: float) -> Bounds:
     """Enclose the supporting line 1 - delta(epsilon) - e^epsilon a, for epsilon of either sign."""
     curve = pair.over if epsilon >= 0.0 else pair.under
-    delta = ball_of(curve.delta_bounds(epsilon=abs(epsilon)))
+    delta = ball_of(curve.delta_or_less(epsilon=abs(epsilon), least=_NOTHING))
     with working_precision(128):
         if epsilon < 0:
             return outward(arb(epsilon).exp() * (1 - delta - alarm))
@@ -195,17 +295,21 @@ def _false_negative(pair: WorldPair, alarm: float, reach: float) -> Bounds:
         return Bounds.exactly(0.0)
     low, high = -reach, reach
     best = Bounds(lower=0.0, upper=math.nextafter(1.0 - alarm, 1.0))
+    stalled = 0
     for _ in range(_ZOOMS):
         gap = (high - low) / (_TRIALS - 1)
         trials = [low + i * gap for i in range(_TRIALS)]
         lines = [_line(pair, trial, alarm) for trial in trials]
         top = max(range(_TRIALS), key=lambda i: lines[i].lower)
         ceiling = _ceiling(trials, lines, top)
+        gained, doubt = lines[top].lower - best.lower, lines[top].width
         best = Bounds(
             lower=max(best.lower, lines[top].lower),
             upper=max(min(best.upper, ceiling), best.lower, lines[top].lower),
         )
-        if best.width <= 1e-12 or gap < 1e-13 * reach:
+        lost = ceiling == math.inf and doubt > _FINE and gained <= doubt / 16
+        stalled = stalled + 1 if lost else 0  # trials are closer together than they are known
+        if best.width <= _FINE or gap < 1e-13 * reach or stalled == _PATIENCE:
             break
         low, high = trials[max(top - 2, 0)], trials[min(top + 2, _TRIALS - 1)]
     return best
@@ -260,36 +364,3 @@ def _peak(left: _Chord, right: _Chord) -> float:
         cross = (right.at(0.0) - left.at(0.0)) / (left.slope - right.slope)
         ends.append(min(max(cross, left.start), right.start))
     return max(min(left.at(x), right.at(x)) for x in ends) * (1 + 1e-12) + 1e-14
-
-
-class CurveAnswers:
-    """Everything that one certified curve answers, for results that have such a curve."""
-
-    @property
-    def _curve(self) -> Profile:
-        raise NotImplementedError
-
-    def epsilon(self, *, delta: float) -> float:
-        """The smallest epsilon known to be true at ``delta``, both ways: a sound upper bound."""
-        return self.epsilon_bounds(delta=delta).upper
-
-    def epsilon_bounds(self, *, delta: float) -> Bounds:
-        """Enclose the smallest epsilon that is true at ``delta``, both ways."""
-        return self._curve.epsilon_bounds(delta=check_real("delta", delta, low=0.0, high=1.0))
-
-    def delta(self, *, epsilon: float) -> float:
-        """The smallest delta known to be true at ``epsilon``, both ways: a sound upper bound."""
-        return self.delta_bounds(epsilon=epsilon).upper
-
-    def delta_bounds(self, *, epsilon: float) -> Bounds:
-        """Enclose the smallest delta that is true at ``epsilon``, both ways."""
-        at = check_real("epsilon", epsilon, low=0.0, high=math.inf)
-        return self._curve.delta_bounds(epsilon=at)
-
-    def tradeoff(self) -> Tradeoff:
-        """The privacy region: what any test between two such worlds can reach."""
-        return Tradeoff(self._curve)
-
-    def advantage(self) -> Bounds:
-        """Enclose the best attack advantage (the total variation distance)."""
-        return self.tradeoff().advantage()

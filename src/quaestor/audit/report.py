@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.numerics.digits import rounded_down, rounded_up
+from quaestor.documents.presented import Presented
+from quaestor.documents.text_table import TextTable, headed
 
 if TYPE_CHECKING:
     from quaestor.audit.claims import Claim
@@ -34,6 +36,14 @@ class Finding:
         return self.epsilon > self.claimed_epsilon
 
     @property
+    def rates(self) -> tuple[float, float]:
+        """The shares of missed detections and false alarms, as the curve counts them."""
+        counts = self.counts
+        flagged = counts.said_in_one / max(counts.runs_in_one, 1)
+        wrongly = counts.said_in_zero / max(counts.runs_in_zero, 1)
+        return (1 - flagged, wrongly) if self.towards_one else (wrongly, 1 - flagged)
+
+    @property
     def nearness(self) -> float:
         """By how much the claim is passed, or how near to it the bound comes."""
         if self.claimed_epsilon == 0.0:
@@ -57,7 +67,7 @@ class MeasuredPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Presented):
     """The result of an audit.
 
     With a probability of at least ``confidence``, over the runs, every finding's ``epsilon`` is
@@ -97,6 +107,45 @@ class Report:
         sure = f"with {_percent(self.confidence)} confidence"
         least = f"epsilon at least {rounded_down(best.epsilon)} {sure}, {claimed}"
         return f"VIOLATES its claim: {least}" if self.violated else f"consistent: {least}"
+
+    def to_table(self) -> TextTable:
+        """Every finding: the test, how often it flags either database, and what that proves."""
+        headings = headed("test", "looks at", "#flags", "#flags the other", "#delta", "#epsilon >=")
+        rows = [
+            [
+                finding.test,
+                finding.looks_at,
+                f"{finding.counts.said_in_one} of {finding.counts.runs_in_one}",
+                f"{finding.counts.said_in_zero} of {finding.counts.runs_in_zero}",
+                repr(finding.delta),
+                rounded_down(finding.epsilon),
+            ]
+            for finding in self.findings
+        ]
+        played = f"{self.runs} runs, of which {self.judged} judge the tests that the others chose"
+        return TextTable(title=self.verdict, headings=headings, rows=rows, notes=[played])
+
+    def plot(self, *, axes: Any = None) -> Any:
+        """Draw the claimed region, the tests as measured, and the test that proves most.
+
+        Where the confidence band, or the star, lies below the claimed line, the claim is false.
+        Returns matplotlib's axes: those that are given, or new ones.
+        """
+        from quaestor.figures.audit import plot_audit
+        from quaestor.figures.style import given_or_new
+
+        best = self.best
+        with given_or_new(axes) as drawn:
+            plot_audit(
+                drawn,
+                self.claim.composition.tradeoff().vertices(at_most=201),
+                [(point.false_negative, point.false_positive) for point in self.curve],
+                [(point.most_false_negative, point.most_false_positive) for point in self.curve],
+                label=f"measured: the {best.test} test",
+                proof=best.rates,
+                proof_label=f"proves epsilon at least {rounded_down(best.epsilon)}",
+            )
+            return drawn
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

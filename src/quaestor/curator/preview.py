@@ -11,9 +11,13 @@ from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.curator.pricing.priced_compound import PricedCompound
 from quaestor.curator.pricing.would_fit import would_fit
 from quaestor.curator.questions.block_reach import blocks_in_words
-from quaestor.ledger.amounts import above, below, shown_above
+from quaestor.documents.presented import Presented
+from quaestor.documents.text_table import TextTable, headed
+from quaestor.ledger.amounts import above, below, shown_above, shown_below
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quaestor.accounting.releases import Release
     from quaestor.curator.aggregates.recipe import Expected
     from quaestor.curator.pricing.priced_compound import AnyPriced
@@ -46,7 +50,7 @@ class MeterPreview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class Preview(Presented):
     """What would be charged for a question; nothing was charged, and no data were looked at.
 
     ``rows`` is how many rows the answer has, if that is public. ``free`` says that the question
@@ -93,6 +97,66 @@ class Preview:
             }
         )
 
+    def to_table(self) -> TextTable:
+        """How accurate each figure would be; below, what it costs and whether it fits."""
+        expected = [
+            [
+                one.name,
+                "-" if one.standard_error is None else _error(one.standard_error, one.divided_by),
+                one.words,
+            ]
+            for one in self.expected
+        ]
+        meters = [
+            f"{one.name}: takes {_or_dash(one.requested, shown_above)} of {one.limit:g}, "
+            f"leaves {_or_dash(one.left, shown_below)}"
+            for one in self.meters
+        ]
+        cost = f"costs {self._cost()} on account {self.account}"
+        heads = ("figure", "#standard error", f"error ({100 * self.confidence:g} %)")
+        return TextTable(
+            title=self.question,
+            headings=headed(*heads),
+            rows=expected,
+            notes=[*self.notes, cost, *meters, self.verdict],
+        )
+
+    def _cost(self) -> str:
+        if self.epsilon is None:
+            return f"more than any epsilon at delta {self.delta:g}"
+        at = f" at delta {shown_above(Fraction(self.delta))}" if self.delta else ""
+        return f"epsilon {shown_above(Fraction(self.epsilon))}{at}"
+
+    @property
+    def verdict(self) -> str:
+        """Whether it fits, in a sentence."""
+        if self.free:
+            return "It was asked before: asking it again gives the same answer and costs nothing."
+        whose = "" if self.quota_of is None else f" {self.quota_of}'s quota"
+        if self.fits:
+            later = " Whether the account can pay is decided when you ask." if whose else ""
+            return f"It fits{whose}. Nothing was charged.{later}"
+        instead = f"; {self.would_fit} would" if self.would_fit else ""
+        return f"It does not fit{whose}{instead}. Nothing was charged."
+
+    def plot(self, *, axes: Any = None) -> Any:
+        """Draw, for each meter, what was used before, what the question takes, and what is left.
+
+        Returns matplotlib's axes: those that are given, or new ones.
+        """
+        from quaestor.figures.bars import ShareBar, plot_shares
+        from quaestor.figures.style import given_or_new
+
+        bars = []
+        for one in self.meters:
+            if one.remaining is None or one.limit <= 0:
+                continue
+            gone = max(one.limit - one.remaining, 0.0) / one.limit
+            bars.append(ShareBar(one.name, gone, one.share or 0.0, (one.left or 0.0) / one.limit))
+        with given_or_new(axes) as drawn:
+            plot_shares(drawn, bars, title=f"account {self.account}")
+            return drawn
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {
@@ -133,6 +197,14 @@ class Preview:
             "whole_error": self.whole_error,
             **({"blocks": list(self.blocks)} if self.blocks else {}),
         }
+
+
+def _error(error: float, divided_by: str | None) -> str:
+    return f"{error:,.6g}" + (f" / {divided_by}" if divided_by else "")
+
+
+def _or_dash(value: float | None, shown: Callable[[Fraction], str]) -> str:
+    return "-" if value is None else shown(Fraction(value))
 
 
 def preview(account: Account, asked: AnyPriced, *, analyst: str, free: bool) -> Preview:

@@ -1,1 +1,1 @@
-"""Pictures, with matplotlib (the ``plot`` extra), imported only when something is drawn."""
+"""Pictures of plain numbers, with matplotlib (the ``plot`` extra), imported when one is drawn."""

@@ -3,57 +3,57 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quaestor.figures.style import COLOURS, drawing
+from quaestor.figures.labels import plain
+from quaestor.figures.style import COLOURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-__all__ = ["draw_burn_down"]
+    from matplotlib.axes import Axes
 
-
-def draw_burn_down(  # noqa: PLR0913  # two curves over one axis
-    *,
-    used: Sequence[float],
-    lost: Sequence[float],
-    numbers: Sequence[int],
-    title: str,
-    delta: float,
-    out: Path,
-) -> None:
-    """Two panels over the numbers of changes: the share that is left, and the epsilon so far.
-
-    Args:
-        used: the share of the budget that is gone after each change.
-        lost: the epsilon after each change; infinite ones are not drawn.
-        numbers: how many changes there were up to each of them.
-        title: what it is about.
-        delta: the probability with which the epsilons may be too small.
-        out: the file to draw into.
-    """
-    from matplotlib.ticker import MaxNLocator, PercentFormatter
-
-    end = max(numbers[-1] if numbers else 1, 1)
-    places = [0, *numbers, end * 1.03]  # the last step is seen, too
-    with drawing(out, panels=2) as (left, right):
-        left.step(
-            places, _held([1.0, *(1 - gone for gone in used)]), where="post", color=COLOURS[0]
-        )
-        left.set_ylim(0, 1.02)
-        left.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
-        left.set_title(f"{title}: budget left")
-        shown = [0.0, *(math.nan if math.isinf(value) else value for value in lost)]
-        right.step(places, _held(shown), where="post", color=COLOURS[1])
-        right.set_ylim(bottom=0)
-        right.set_title(f"epsilon lost so far, at delta {delta:g}")
-        for axes in (left, right):
-            axes.set_xlim(0, end * 1.03)
-            axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-            axes.set_xlabel("changes: charges, and what was given back")
+__all__ = ["BudgetCurves"]
 
 
-def _held(values: list[float]) -> list[float]:
-    """With the last one for as long as the axis goes on."""
-    return [*values, values[-1]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetCurves:
+    """Two curves over the numbers of changes: the share that is left, and the epsilon so far."""
+
+    used: Sequence[float]
+    """The share of the budget that is gone after each change."""
+    lost: Sequence[float]
+    """The epsilon after each change; infinite ones are not drawn."""
+    numbers: Sequence[int]
+    """How many changes there were up to each of them."""
+    title: str
+    """What it is about."""
+    delta: float
+    """The probability with which the epsilons may be too small."""
+
+    def plot_left(self, axes: Axes) -> None:
+        """The share that is left."""
+        from matplotlib.ticker import PercentFormatter
+
+        self._plot(axes, [1.0, *(1 - gone for gone in self.used)], COLOURS[0])
+        axes.set_ylim(0, 1.02)
+        axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+        axes.set_title(plain(f"{self.title}: budget left"))
+
+    def plot_lost(self, axes: Axes) -> None:
+        """The epsilon so far."""
+        shown = [0.0, *(math.nan if math.isinf(value) else value for value in self.lost)]
+        self._plot(axes, shown, COLOURS[1])
+        axes.set_ylim(bottom=0)
+        axes.set_title(f"epsilon lost so far, at delta {self.delta:g}")
+
+    def _plot(self, axes: Axes, values: list[float], colour: str) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        end = max(self.numbers[-1] if self.numbers else 1, 1)
+        places = [0, *self.numbers, end * 1.03]  # the last step is seen, too
+        axes.step(places, [*values, values[-1]], where="post", color=colour)
+        axes.set_xlim(0, end * 1.03)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+        axes.set_xlabel("changes: charges, and what was given back")

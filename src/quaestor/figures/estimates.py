@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quaestor.errors import MissingExtra
+from quaestor.figures.labels import plain
 from quaestor.figures.style import COLOURS, drawing, styled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
 
-__all__ = ["EstimateSeries", "Picture", "draw_pictures", "new_axes", "plot_picture"]
+__all__ = ["EstimateSeries", "Picture", "draw_pictures", "plot_picture"]
 
 _MOST_BARS = 40
 _BAR = 0.8
-_LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +49,7 @@ def plot_picture(axes: Axes, picture: Picture) -> None:
     """Draw into axes that there are."""
     with styled():
         (_lines if picture.ordered else _bars)(axes, picture)
-        axes.set_title(_plain(picture.title))
+        axes.set_title(plain(picture.title))
         if len(picture.series) > 1:
             axes.legend()
 
@@ -64,13 +62,13 @@ def _lines(axes: Axes, picture: Picture) -> None:
             series.values,
             yerr=_reach(series),
             color=colour,
-            label=_plain(series.label),
+            label=plain(series.label),
             marker="o",
             markersize=3.5,
             elinewidth=1.0,
             capsize=2.5,
         )
-    axes.set_xlabel(_plain(picture.along))
+    axes.set_xlabel(plain(picture.along))
     if picture.series and hasattr(next(iter(picture.series[0].places), 0), "isoformat"):
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
@@ -98,21 +96,14 @@ def _bars(axes: Axes, picture: Picture) -> None:
             xerr=[[lower[at] for at in kept], [upper[at] for at in kept]],
             color=COLOURS[place % len(COLOURS)],
             alpha=0.75,
-            label=_plain(series.label),
+            label=plain(series.label),
             error_kw={"elinewidth": 1.2, "capsize": 2.5, "ecolor": "0.25"},
         )
-    axes.set_yticks(range(len(shown)), map(_plain, shown))
+    axes.set_yticks(range(len(shown)), map(plain, shown))
     axes.invert_yaxis()
-    axes.set_ylabel(_plain(picture.along))
+    axes.set_ylabel(plain(picture.along))
     if len(names) > len(shown):
         axes.set_xlabel(f"the first {len(shown)} of {len(names)}")
-
-
-def _plain(text: str) -> str:
-    """A text drawn as it is: without formulas and control signs, not hidden, not too long."""
-    drawn = "".join(sign if sign.isprintable() else " " for sign in text)
-    drawn = drawn if len(drawn) <= _LONGEST else f"{drawn[: _LONGEST - 3]}..."
-    return (" " if drawn.startswith("_") else "") + drawn.replace("$", r"\$")
 
 
 def _reach(series: EstimateSeries) -> list[list[float]]:
@@ -124,17 +115,6 @@ def _reach(series: EstimateSeries) -> list[list[float]]:
     return [
         [max(each, 0.0) if math.isfinite(each) else math.nan for each in side] for side in sides
     ]
-
-
-@contextmanager
-def new_axes() -> Iterator[Axes]:
-    """Axes of a new figure that notebooks show."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtra("matplotlib", extra="plot", purpose="drawing") from None
-    with styled():
-        yield plt.subplots(layout="constrained")[1]
 
 
 def draw_pictures(pictures: Sequence[Picture], *, out: Path) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["COLOURS", "drawing", "styled"]
+__all__ = ["COLOURS", "drawing", "given_or_new", "styled"]
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart, darkest first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -42,6 +42,17 @@ def styled() -> Iterator[None]:
         raise MissingExtra("matplotlib", extra="plot", purpose="drawing") from None
     with rc_context(_STYLE):  # type: ignore[arg-type]  # its keys are a long literal type
         yield
+
+
+@contextmanager
+def given_or_new(axes: Any) -> Iterator[Axes]:
+    """Axes to draw on, in our look: those that are given, or of a new figure for notebooks."""
+    with styled():
+        if axes is None:
+            import matplotlib.pyplot as plt
+
+            axes = plt.subplots(layout="constrained")[1]
+        yield axes
 
 
 @contextmanager

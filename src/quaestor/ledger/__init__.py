@@ -38,11 +38,11 @@ from quaestor.ledger.policies.open import Open
 from quaestor.ledger.policies.planned import Planned
 from quaestor.ledger.price import Balance, Price, Reading
 from quaestor.ledger.question_jobs import QuestionJob, QuestionJobs
-from quaestor.ledger.standing import HolderStanding, MeterStanding, Standing
 from quaestor.ledger.stored_text import query_digest
 from quaestor.ledger.successors import Together
 from quaestor.ledger.totals.balance_history import BalanceHistory, BalancePoint, thinned
 from quaestor.ledger.totals.odometer import OdometerReading
+from quaestor.ledger.totals.standing import HolderStanding, MeterStanding, Standing
 
 __all__ = [
     "ROLES",

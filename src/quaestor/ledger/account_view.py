@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.releases.base import check_real
+from quaestor.documents.presented import Presented
+from quaestor.errors import LedgerUnavailable
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.definition import plan_problem, planned_epsilon
 from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, charge_facts
@@ -14,21 +16,22 @@ from quaestor.ledger.journal.entries import read_entries
 from quaestor.ledger.journal.events import opened_by
 from quaestor.ledger.journal.verification import verify_account
 from quaestor.ledger.promise import promise_of
-from quaestor.ledger.standing import (
-    Standing,
-    holder_standing,
-    holder_standings,
-    shown_datasets,
-)
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.successors import Together, predecessors
 from quaestor.ledger.theory import PRICING
 from quaestor.ledger.totals.balance_columns import balance_history
+from quaestor.ledger.totals.holder_standings import (
+    holder_standing,
+    holder_standings,
+    shown_datasets,
+)
 from quaestor.ledger.totals.odometer import KnownCosts, read_odometer
+from quaestor.ledger.totals.standing import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from quaestor.documents.text_table import TextTable
     from quaestor.ledger.cashier import Cashier
     from quaestor.ledger.definition import AccountDefinition
     from quaestor.ledger.journal.appender import State
@@ -36,15 +39,15 @@ if TYPE_CHECKING:
     from quaestor.ledger.journal.declarations import RecordedDeclaration
     from quaestor.ledger.journal.entries import Entry
     from quaestor.ledger.journal.verification import Verification
-    from quaestor.ledger.standing import HolderStanding
     from quaestor.ledger.store.base import Store
     from quaestor.ledger.totals.balance_history import BalanceHistory
     from quaestor.ledger.totals.odometer import OdometerReading
+    from quaestor.ledger.totals.standing import HolderStanding
 
 __all__ = ["AccountView"]
 
 
-class AccountView(ABC):
+class AccountView(Presented, ABC):
     """An account as its owner reads it. What was read before is remembered, and followed."""
 
     definition: AccountDefinition
@@ -243,6 +246,20 @@ class AccountView(ABC):
         return balance_history(
             self._cashier.limits, changes, analyst=analyst, costs=self._known_costs(), block=block
         )
+
+    def to_table(self) -> TextTable:
+        """The account's standing, for its owner: every meter, what is lost, what still fits."""
+        return self.standing().to_table()
+
+    def _repr_html_(self) -> str | None:  # type: ignore[override]  # None: notebooks show text
+        try:
+            return self.to_html()
+        except LedgerUnavailable:
+            return None
+
+    def plot(self, *, of: str = "left", analyst: str = "", axes: Any = None) -> Any:
+        """Draw the burn-down: see :meth:`history`, whose ``plot`` this is."""
+        return self.history(analyst=analyst).plot(of=of, axes=axes)
 
     def verify(self, *, head: str | None = None) -> Verification:
         """Check everything that the ledger knows of this account against its chain.

@@ -64,9 +64,17 @@ class Profile(ABC):
         """The same to a relative ``width``, where that can be asked for; else it is what it is."""
         return self
 
+    def shared(self) -> Profile:
+        """The same for many points: what is computed for one may serve others, as narrowly."""
+        return self
+
     @abstractmethod
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the curve at ``epsilon`` (not negative; may be infinite)."""
+
+    def delta_or_less(self, *, epsilon: float, least: float) -> Bounds:  # noqa: ARG002
+        """The same; where delta is below ``least``, how far below need not be found out."""
+        return self.delta_bounds(epsilon=epsilon)
 
     @abstractmethod
     def epsilon_bounds(self, *, delta: float) -> Bounds:

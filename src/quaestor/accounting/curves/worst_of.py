@@ -59,6 +59,15 @@ class Maximum(Profile):
         self._same = self.attained == self.upper
         self.pairs_suffice = self._same and all(each.pairs_suffice for each in self.attained)
 
+    def shared(self) -> Maximum:
+        """The same of curves for many points; a curve that is on both sides stays one."""
+        each = {id(curve): curve.shared() for curve in (*self.attained, *self.upper)}
+        return Maximum(
+            attained=[each[id(curve)] for curve in self.attained],
+            upper=[each[id(curve)] for curve in self.upper],
+            turned=self.turned,
+        )
+
     def world_pairs(self) -> tuple[WorldPair, ...]:
         """Those of the comparisons that occur."""
         if self.turned and len(self.attained) == 2:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from quaestor.accounting.curve_answers import CurveAnswers
 from quaestor.accounting.curves.worst_of import Maximum
-from quaestor.accounting.tradeoff import CurveAnswers
 
 if TYPE_CHECKING:
     from quaestor.accounting.curves.profile import Profile

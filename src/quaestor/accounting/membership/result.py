@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.accounting.compose import Composition, compose
+from quaestor.accounting.curve_answers import CurveAnswers
 from quaestor.accounting.curves.worst_of import Maximum
 from quaestor.accounting.membership.search import search
-from quaestor.accounting.tradeoff import CurveAnswers
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:

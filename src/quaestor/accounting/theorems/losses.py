@@ -60,6 +60,13 @@ class WorstDirection(Profile):
         narrower._least = [profile.within(width) for profile in self._least]
         return narrower
 
+    def shared(self) -> WorstDirection:
+        """The same for many points."""
+        many = self._renewed()
+        many._directions = [profile.shared() for profile in self._directions]
+        many._least = [profile.shared() for profile in self._least]
+        return many
+
     def then(self, releases: Iterable[Release]) -> WorstDirection:
         """The same with more releases, without composing the old ones again."""
         extended = self._renewed()
@@ -128,6 +135,12 @@ class _Direction(Profile):
             if self._least is None
             else _from(self._least.delta_bounds(epsilon=epsilon), worst)
         )
+
+    def delta_or_less(self, *, epsilon: float, least: float) -> Bounds:
+        worst = self._upper.delta_or_less(epsilon=epsilon, least=least)
+        if self._least is None or worst.upper <= least:
+            return Bounds(lower=0.0, upper=worst.upper) if worst.upper <= least else worst
+        return _from(self._least.delta_bounds(epsilon=epsilon), worst)
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         worst = self._upper.epsilon_bounds(delta=delta)

@@ -112,6 +112,13 @@ class Best(Profile):
         """Each of the curves."""
         return (*self._brackets, *self._others)
 
+    def shared(self) -> Best:
+        """The same of curves for many points."""
+        brackets, others = (
+            [profile.shared() for profile in each] for each in (self._brackets, self._others)
+        )
+        return Best(self.theorem, brackets=brackets, others=others)
+
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the least delta."""
         return self._ask(lambda profile: profile.delta_bounds(epsilon=epsilon))

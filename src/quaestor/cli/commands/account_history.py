@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["history"]
 
-_MOST_DRAWN = 2000
-
 
 def history(  # noqa: PLR0913  # whose, how much of it, and where to
     name: AccountName,
@@ -68,32 +66,17 @@ def history(  # noqa: PLR0913  # whose, how much of it, and where to
 
 
 def _draw(found: BalanceHistory, plot: Path) -> None:
-    from quaestor.figures.burn_down import draw_burn_down
-    from quaestor.ledger import thinned
+    from quaestor.figures.style import drawing
 
-    places = {id(point): place for place, point in enumerate(found, start=1)}
-    shown = thinned(found, most=_MOST_DRAWN)
-    draw_burn_down(
-        used=[point.used for point in shown],
-        lost=[point.epsilon for point in shown],
-        numbers=[places[id(point)] for point in shown],
-        title=_whose(found),
-        delta=found.delta,
-        out=plot,
-    )
-
-
-def _whose(found: BalanceHistory) -> str:
-    whose = (
-        found.account if found.analyst is None else f"{found.analyst}'s quota of {found.account}"
-    )
-    return f"{whose} in {found.block}" if found.block else whose
+    with drawing(plot, panels=2) as (left, right):
+        found.plot(axes=left)
+        found.plot(of="epsilon", axes=right)
 
 
 def _print(found: BalanceHistory, last: int) -> None:
     whose = "account" if found.analyst is None else ""
     target = f"epsilon {found.epsilon!r}, delta {found.delta!r}"
-    say(f"{whose} {_whose(found)}: {target}".strip(), plain=True)
+    say(f"{whose} {found.whose}: {target}".strip(), plain=True)
     if not found.points:
         say("nothing was charged yet")
         return

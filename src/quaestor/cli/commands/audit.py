@@ -18,7 +18,7 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from quaestor.audit import Claim, Report
+    from quaestor.audit import Report
 
 __all__ = ["VIOLATED", "audit"]
 
@@ -121,7 +121,7 @@ def audit(  # noqa: PLR0913  # what an audit may be told
             progress=advance,
         )
     if out is not None:
-        _draw(report, claim, out)
+        _draw(report, out)
     if json:
         print_json({"target": target, "rounds": times, **report.to_dict()})
     else:
@@ -144,18 +144,13 @@ def _progress(runs: int, *, shown: bool) -> Iterator[Callable[[int], None] | Non
         yield lambda played: bar.advance(task, played)
 
 
-def _draw(report: Report, claim: Claim, out: Path) -> None:
-    from quaestor.figures.audit import draw_audit
+def _draw(report: Report, out: Path) -> None:
+    from quaestor.figures.style import drawing
 
     if not report.curve:
         raise InvalidParameter("out", str(out), "left out: times have no curve to draw")
-    draw_audit(
-        claim.composition.tradeoff(),
-        [(point.false_negative, point.false_positive) for point in report.curve],
-        [(point.most_false_negative, point.most_false_positive) for point in report.curve],
-        label=f"measured: the {report.best.test} test",
-        out=out,
-    )
+    with drawing(out, height=4.0) as (axes,):
+        report.plot(axes=axes)
 
 
 def _show(target: str, report: Report, out: Path | None) -> None:

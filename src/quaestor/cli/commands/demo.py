@@ -55,8 +55,11 @@ def _year(out: Path, *, json: bool) -> None:
 
     year = compose(*(release for text in _YEAR.values() for release in parse_releases(text)))
     explanation = year.explain(delta=_DELTA)
-    regions = [(text, compose(*parse_releases(text)).tradeoff()) for text in _YEAR.values()]
-    regions.append(("the whole year", year.tradeoff()))
+    regions = [
+        (text, compose(*parse_releases(text)).tradeoff().vertices(at_most=201))
+        for text in _YEAR.values()
+    ]
+    regions.append(("the whole year", year.tradeoff().vertices(at_most=201)))
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:

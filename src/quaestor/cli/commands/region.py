@@ -9,7 +9,6 @@ import typer
 
 from quaestor.accounting.compose import Composition, compose
 from quaestor.accounting.expressions import parse_releases
-from quaestor.accounting.numerics.digits import rounded_down, rounded_up
 from quaestor.cli.arguments.files import check_picture
 from quaestor.cli.drawing.numbers import print_json, print_table, say
 from quaestor.cli.options import Json
@@ -59,7 +58,8 @@ def region(
     if out is not None:
         from quaestor.figures.region import draw_regions
 
-        draw_regions([(text, curve.tradeoff()) for text, curve in curves], out=out)
+        corners = [(text, curve.tradeoff().vertices(at_most=201)) for text, curve in curves]
+        draw_regions(corners, out=out)
     if json:
         print_json(
             {
@@ -78,7 +78,7 @@ def _curve(text: str) -> Composition:
 
 
 def _paper_figure(number: str, out: Path | None, *, json: bool) -> None:
-    from quaestor.figures.paper import PAPER_FIGURES
+    from quaestor.paper_figures.catalogue import PAPER_FIGURES
 
     if number not in PAPER_FIGURES:
         raise InvalidParameter("figure", number, f"one of {', '.join(map(str, PAPER_FIGURES))}")
@@ -105,17 +105,12 @@ def _numbers(text: str, curve: Composition) -> dict[str, Any]:
 
 
 def _table(curves: list[tuple[str, Composition]]) -> None:
-    regions = [(curve.advantage(), curve.tradeoff()) for _, curve in curves]
     for number, (text, _) in enumerate(curves, start=1):
         say(f"curve {number}: {text}", plain=True)
-    rows = {"advantage over guessing": [rounded_up(advantage.upper) for advantage, _ in regions]}
-    for alarm in _ALARMS:
-        rows[f"detections missed at {alarm:.0%} false alarms"] = [
-            rounded_down(tradeoff.false_negative(false_positive=alarm)) for _, tradeoff in regions
-        ]
-    rows["belief after an accusation at 1% (before: 50%)"] = [
-        rounded_up(tradeoff.posterior(prior=0.5, false_positive=0.01)) for _, tradeoff in regions
-    ]
+    rows: dict[str, list[str]] = {}
+    for _, curve in curves:
+        for name, value in curve.tradeoff().attack_rows():
+            rows.setdefault(name, []).append(value)
     print_table(
         "The best attack",
         ["", *(f"#curve {number}" for number in range(1, len(curves) + 1))],

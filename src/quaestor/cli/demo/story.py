@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quaestor.cli.demo.liver import DemoQuestion
     from quaestor.curator.answers.answer import Answer, AnswerColumn
     from quaestor.curator.session import Curator
-    from quaestor.ledger.standing import HolderStanding
+    from quaestor.ledger.totals.standing import HolderStanding
 
 __all__ = ["fresh_folder", "story"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases import Release
     from quaestor.curator.reports.account_summary import AccountSummary
     from quaestor.ledger import Price
-    from quaestor.ledger.standing import (
+    from quaestor.ledger.totals.standing import (
         DatasetDeclaration,
         HolderStanding,
         MeterStanding,

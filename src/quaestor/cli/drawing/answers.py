@@ -14,7 +14,7 @@ from quaestor.cli.drawing.numbers import bar, print_table, say
 if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.preview import Preview
-    from quaestor.ledger.standing import HolderStanding
+    from quaestor.ledger.totals.standing import HolderStanding
 
 __all__ = ["BAR_CELLS", "print_answer", "print_preview", "print_standing_on"]
 
@@ -68,18 +68,7 @@ def print_preview(preview: Preview) -> None:
         for one in preview.meters
     ]
     print_table("", ["meter", "#takes", "#of all", "#leaves"], meters)
-    say(_verdict(preview), plain=True)
-
-
-def _verdict(preview: Preview) -> str:
-    if preview.free:
-        return "It was asked before: asking it again gives the same answer and costs nothing."
-    whose = "" if preview.quota_of is None else f" {preview.quota_of}'s quota"
-    if preview.fits:
-        later = " Whether the account can pay is decided when you ask." if whose else ""
-        return f"It fits{whose}. Nothing was charged.{later}"
-    instead = f"; {preview.would_fit} would" if preview.would_fit else ""
-    return f"It does not fit{whose}{instead}. Nothing was charged."
+    say(preview.verdict, plain=True)
 
 
 def _cost(epsilon: float | None, delta: float | None) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from quaestor.documents.presented import Presented
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
     from quaestor.curator.language.expressions import Kind, Value
+    from quaestor.documents.text_table import TextTable
 
 __all__ = ["Answer", "AnswerColumn"]
 
@@ -50,7 +52,7 @@ class AnswerColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Presented):
     """What an analyst gets: nothing in it was computed from private data but the releases.
 
     Counts and sums are as the noise left them, unbiased, even where that is impossible (a count
@@ -152,25 +154,11 @@ class Answer:
 
         return to_polars(self)
 
-    def to_markdown(self) -> str:
-        """A Markdown table with notes, receipt and cost below it."""
-        from quaestor.curator.answers.documents import to_markdown
+    def to_table(self) -> TextTable:
+        """The table as people read it, with notes, receipt and cost below it."""
+        from quaestor.curator.answers.documents import to_table
 
-        return to_markdown(self)
-
-    def to_html(self) -> str:
-        """An HTML table with notes, receipt and cost below it."""
-        from quaestor.curator.answers.documents import to_html
-
-        return to_html(self)
-
-    _repr_html_ = to_html
-
-    def to_latex(self) -> str:
-        """A LaTeX table for the package booktabs."""
-        from quaestor.curator.answers.documents import to_latex
-
-        return to_latex(self)
+        return to_table(self)
 
     def save(self, path: str | Path, *, form: str | None = None) -> None:
         """Write it to a file, in the form that the file's ending asks for.

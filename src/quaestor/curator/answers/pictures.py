@@ -12,9 +12,9 @@ from quaestor.figures.estimates import (
     EstimateSeries,
     Picture,
     draw_pictures,
-    new_axes,
     plot_picture,
 )
+from quaestor.figures.style import given_or_new
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +33,9 @@ _MOST_PANELS = 4
 def plot(answer: Answer, *, of: str | None, axes: Any) -> Any:
     """One figure, into axes that are given or new."""
     picture = _picture(answer, _figure(answer, of))
-    if axes is not None:
-        plot_picture(axes, picture)
-        return axes
-    with new_axes() as made:
-        plot_picture(made, picture)
-        return made
+    with given_or_new(axes) as drawn:
+        plot_picture(drawn, picture)
+        return drawn
 
 
 def draw(answer: Answer, *, out: Path) -> None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from quaestor.documents.text_table import Heading
 
 if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer, AnswerColumn
     from quaestor.curator.language.expressions import Value
 
-__all__ = ["Heading", "cells", "facts", "headings", "shown_value"]
-
-
-class Heading(NamedTuple):
-    """What stands above a column, and on which side its cells are."""
-
-    text: str
-    right: bool
+__all__ = ["cells", "facts", "headings", "shown_value"]
 
 
 def headings(answer: Answer) -> list[Heading]:

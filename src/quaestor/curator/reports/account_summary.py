@@ -9,7 +9,7 @@ from quaestor.ledger.amounts import above
 
 if TYPE_CHECKING:
     from quaestor.ledger import Account, AccountDefinition
-    from quaestor.ledger.standing import HolderStanding
+    from quaestor.ledger.totals.standing import HolderStanding
 
 __all__ = ["AccountSummary", "summary_of"]
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.documents.presented import Presented
+from quaestor.documents.text_table import TextTable, headed
+from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["BalanceHistory", "BalancePoint", "thinned"]
+
+_MOST_SHOWN = 20
+_MOST_DRAWN = 2000
 
 
 class BalancePoint(NamedTuple):
@@ -33,7 +42,7 @@ class BalancePoint(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BalanceHistory:
+class BalanceHistory(Presented):
     """All changes of a balance, in their order.
 
     ``epsilon`` and ``delta`` are the budget: of the account or, with an ``analyst``, of the quota.
@@ -56,6 +65,59 @@ class BalanceHistory:
     def __len__(self) -> int:
         """How many changes there were."""
         return len(self.points)
+
+    @property
+    def whose(self) -> str:
+        """The account, or the quota of an analyst, that it is of."""
+        quota = f"{self.analyst}'s quota of {self.account}"
+        whose = self.account if self.analyst is None else quota
+        return f"{whose} in {self.block}" if self.block else whose
+
+    def to_table(self) -> TextTable:
+        """The last changes, with the epsilon lost so far and the share of the budget used."""
+        rows = [
+            [
+                str(point.number),
+                point.time[:16].replace("T", " "),
+                point.kind,
+                point.dataset,
+                "no finite value" if math.isinf(point.epsilon) else rounded_up(point.epsilon),
+                f"{min(math.ceil(point.used * 100), 100 - (point.used < 1))} %",
+            ]
+            for point in self.points[-_MOST_SHOWN:]
+        ]
+        earlier = len(self) - len(rows)
+        first = "#entry" if self.analyst is None else "#receipt"
+        heads = headed(first, "#time (UTC)", "change", "dataset", "#epsilon so far", "#used")
+        return TextTable(
+            title=f"{self.whose}: epsilon {self.epsilon!r}, delta {self.delta!r}",
+            headings=heads,
+            rows=rows,
+            notes=[f"and {earlier} earlier"] if earlier else [],
+        )
+
+    def plot(self, *, of: str = "left", axes: Any = None) -> Any:
+        """Draw the burn-down: the share of the budget ``left``, or the ``epsilon`` lost so far.
+
+        Returns matplotlib's axes: those that are given, or new ones.
+        """
+        from quaestor.figures.burn_down import BudgetCurves
+        from quaestor.figures.style import given_or_new
+
+        if of not in {"left", "epsilon"}:
+            raise InvalidParameter("of", of, "left or epsilon")
+        places = {id(point): place for place, point in enumerate(self, start=1)}
+        kept = thinned(self, most=_MOST_DRAWN)
+        shown = BudgetCurves(
+            used=[point.used for point in kept],
+            lost=[point.epsilon for point in kept],
+            numbers=[places[id(point)] for point in kept],
+            title=self.whose,
+            delta=self.delta,
+        )
+        with given_or_new(axes) as drawn:
+            (shown.plot_left if of == "left" else shown.plot_lost)(drawn)
+            return drawn
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

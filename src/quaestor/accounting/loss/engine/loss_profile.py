@@ -34,6 +34,7 @@ __all__ = ["LossProfile"]
 
 _WIDTH = 1e-4  # relative, in delta: what smoothing aims at
 _MOST_REFINEMENTS = 4
+_NEIGHBOURS = 2  # lines that are asked before another one is drawn
 _VAGUE = 1e-2  # a line that knows less than this asks the moment bound too
 
 
@@ -46,6 +47,7 @@ class LossProfile(Profile):
         self.width = width
         self._lines: dict[float, Line] = {}
         self._inherited: list[Line] = []
+        self._shares = False
         self._log_kept, self._told = _log_kept(laws), _least_told(laws)
         listed = enumerated(self.product)
         self._exact = self.product.closed_form() if listed is None else listed.bounds
@@ -56,6 +58,12 @@ class LossProfile(Profile):
         narrower.width = min(width / 10, _WIDTH)
         narrower._lines, narrower._inherited = {}, []
         return narrower
+
+    def shared(self) -> LossProfile:
+        """The same for many points: a line drawn for one serves others where it is as narrow."""
+        many = copy(self)
+        many._shares, many._lines = True, {}
+        return many
 
     def then(self, laws: Sequence[tuple[Law, int]]) -> LossProfile:
         """The same with more losses; lines already drawn are carried on."""
@@ -113,7 +121,17 @@ class LossProfile(Profile):
         for line in self._inherited:
             if line.delta(epsilon).relative_width <= 4 * self.width:
                 return line
-        return self._own_line(epsilon)
+        return self._near_line(epsilon) or self._own_line(epsilon)
+
+    def _near_line(self, epsilon: float) -> Line | None:
+        """A line that was drawn for a point nearby and is as narrow here, if lines are shared."""
+        if not self._shares:
+            return None
+        near = sorted(self._lines, key=lambda place: abs(place - epsilon))[:_NEIGHBOURS]
+        lines = (self._lines[place] for place in near)
+        return next(
+            (each for each in lines if each.delta(epsilon).relative_width <= self.width), None
+        )
 
     def _own_line(self, epsilon: float) -> Line | None:
         if epsilon not in self._lines:
@@ -146,6 +164,14 @@ class LossProfile(Profile):
         finite = ball_of(self._finite_delta(epsilon))
         with working_precision(128):
             return outward(finite + (1 - finite) * failure).clipped(0.0, 1.0)
+
+    def delta_or_less(self, *, epsilon: float, least: float) -> Bounds:
+        """The same; the moment bound suffices where it is below ``least``."""
+        if self._exact is None and self._near_line(epsilon) is None:
+            quick = self.at_most(epsilon=epsilon)
+            if quick <= least:
+                return Bounds(lower=0.0, upper=quick)
+        return self.delta_bounds(epsilon=epsilon)
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         """Enclose the least epsilon that is true at ``delta``."""

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from quaestor.accounting.releases import counts_of
-from quaestor.errors import QuaestorError
-from quaestor.ledger.amounts import above
-from quaestor.ledger.definition import ANYBODY
+from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.documents.presented import Presented
+from quaestor.documents.text_table import TextTable, headed
+from quaestor.ledger.amounts import above, shown_above, shown_below
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from quaestor.accounting.releases import Release
-    from quaestor.ledger.account_limits import AccountLimits, Balances
     from quaestor.ledger.definition import AccountDefinition
-    from quaestor.ledger.journal.charge_counts import ChargeFacts
     from quaestor.ledger.journal.data_versions import DataVersion
     from quaestor.ledger.journal.declarations import RecordedDeclaration
     from quaestor.ledger.price import Balance
     from quaestor.ledger.successors import Together
     from quaestor.ledger.totals.odometer import OdometerReading
 
-__all__ = [
-    "HolderStanding",
-    "MeterStanding",
-    "Standing",
-    "holder_standing",
-    "holder_standings",
-    "shown_datasets",
-]
+__all__ = ["DatasetDeclaration", "HolderStanding", "MeterStanding", "Standing"]
 
-_MOST_DATASETS = 20
-_MOST_KINDS = 3
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
@@ -118,8 +105,13 @@ class DatasetDeclaration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+<<<<<<< HEAD:src/quaestor/ledger/standing.py
 class Standing:
     """Everything that an owner asks of an account: see ``Account.standing``."""
+=======
+class Standing(Presented):
+    """Everything that an owner asks of an account: see :meth:`Account.standing`."""
+>>>>>>> 5ca11c0 (Every result is a table and a picture, and curves answer at many points at once):src/quaestor/ledger/totals/standing.py
 
     definition: AccountDefinition
     words: str
@@ -147,6 +139,47 @@ class Standing:
     def meters(self) -> tuple[MeterStanding, ...]:
         """The meters of all holders."""
         return tuple(meter for holder in self.holders for meter in holder.meters)
+
+    def to_table(self) -> TextTable:
+        """Every meter of every budget, what was lost so far, and what still fits."""
+        shared = bool(self.definition.shares)
+        heads = ["dataset", *(["whose"] if shared else []), "meter", "#used", "#left", "#left (%)"]
+        reading = self.odometer
+        lost = "no finite epsilon" if math.isinf(reading.epsilon) else rounded_up(reading.epsilon)
+        state = "closed" if self.closed else self.problem or ""
+        fits = [
+            f"{left} more of {release} would fit on {holder.dataset} {holder.block}".rstrip()
+            for holder in self.holders
+            for release, left in holder.fits
+        ]
+        return TextTable(
+            title=f"account {self.definition.name}: epsilon {self.definition.epsilon!r}, "
+            f"delta {self.definition.delta!r}" + (f" ({state})" if state else ""),
+            headings=headed(*heads),
+            rows=[_meter_row(meter, shared=shared) for meter in self.meters],
+            notes=[
+                self.words,
+                f"lost so far: at most {lost}, except with probability {reading.delta!r}",
+                *fits,
+            ],
+        )
+
+    def plot(self, *, axes: Any = None) -> Any:
+        """Draw what is left of every budget, as bars.
+
+        Returns matplotlib's axes: those that are given, or new ones.
+        """
+        from quaestor.figures.bars import ShareBar, plot_shares
+        from quaestor.figures.style import given_or_new
+
+        bars = []
+        for holder in self.holders:
+            whose = "" if holder.analyst is None else f", {holder.analyst}"
+            name = f"{holder.dataset} {holder.block}".rstrip() + whose
+            bars.append(ShareBar(name, 1.0 - float(holder.left), 0.0, float(holder.left)))
+        with given_or_new(axes) as drawn:
+            plot_shares(drawn, bars, title=f"account {self.definition.name}")
+            return drawn
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -182,128 +215,12 @@ class Standing:
         )
 
 
-def shown_datasets(definition: AccountDefinition, facts: ChargeFacts) -> tuple[str, ...]:
-    """All datasets or, where there are many, those that were charged last."""
-    listed = definition.datasets
-    if len(listed) <= _MOST_DATASETS:
-        return listed
-    return facts.datasets[::-1][:_MOST_DATASETS] or listed[:_MOST_DATASETS]
-
-
-def holder_standing(  # noqa: PLR0913  # whose, of what
-    limits: AccountLimits,
-    totals: Balances,
-    *,
-    dataset: str,
-    analyst: str = "",
-    group: str = "",
-    block: str = "",
-) -> HolderStanding:
-    """The account's own standing or, for an analyst who has a quota, that of the quota alone.
-
-    With ``group``, the holder of a group's totals, it is that of the group.
-    """
-    holder = group or limits.shown_to(analyst)
-    chosen = limits.limit(holder).filter
-    balances = limits.balances_of(totals, dataset, holder, block=block)
-    must = len(balances) if chosen is None else len(chosen.every)
-    rules = ("slots", "slots") if chosen is None else ("must hold", "one of these")
-    meters = tuple(
-        MeterStanding(balance=balance, rule=rules[place >= must])
-        for place, balance in enumerate(balances)
-    )
-    used, meter = _slots_used(meters) if chosen is None else _used(meters[:must], meters[must:])
-    return HolderStanding(
-        account=limits.definition.name,
-        dataset=dataset,
-        analyst=f"group{group}" if group else limits.quota_named(analyst),
-        used=used,
-        meter=meter,
-        meters=meters,
-        block=block,
-    )
-
-
-def _slots_used(slots: Sequence[MeterStanding]) -> tuple[Fraction, str]:
-    taken = sum((slot.balance.spent or _ZERO for slot in slots), _ZERO)
-    declared = sum((slot.balance.limit for slot in slots), _ZERO)
-    return (taken / declared if declared else _ZERO), "the plan"
-
-
-def _used(must: Sequence[MeterStanding], some: Sequence[MeterStanding]) -> tuple[Fraction, str]:
-    """What is gone: of the emptiest that must hold, or of the fullest of the others."""
-    shares = [(each.left, each.balance.meter) for each in must if each.balance.limit]
-    if some:
-        shares.append(max((each.left, each.balance.meter) for each in some))
-    left, meter = min(shares, default=(_ONE, "nothing"))
-    return 1 - left, meter
-
-
-def holder_standings(  # noqa: PLR0913  # what it is read from
-    limits: AccountLimits,
-    totals_of: Callable[[str], Balances],
-    facts: ChargeFacts,
-    datasets: Iterable[str],
-    *,
-    closed: bool,
-    blocks: Sequence[str] = (),
-) -> Iterator[HolderStanding]:
-    """Everybody's standing on these datasets, with what still fits; for the owner, who sees all.
-
-    With blocks of time it is on each of them, the newest last.
-    """
-    definition = limits.definition
-    quotas = [quota.analyst for quota in definition.shares]
-    analysts = dict.fromkeys([*quotas, *facts.analysts]) if quotas else {}
-    analysts.pop(ANYBODY, None)
-    kinds = () if closed else _kinds(limits, facts)
-    totals = {analyst: totals_of(analyst) for analyst in ("", *analysts)}
-    for dataset, block in product(datasets, blocks or ("",)):
-        for analyst in ("", *analysts):
-            found = holder_standing(
-                limits, totals[analyst], dataset=dataset, analyst=analyst, block=block
-            )
-            if found.meters:
-                # what fits depends on who asks, where there are quotas
-                asked = () if quotas and not analyst else kinds
-                fits = _fits(limits, totals, asked, found)
-                yield replace(found, fits=tuple(fits))
-        for group in definition.groups:
-            of_members = totals_of(group.members[0])
-            yield holder_standing(
-                limits, of_members, dataset=dataset, group=group.holder, block=block
-            )
-
-
-def _kinds(limits: AccountLimits, facts: ChargeFacts) -> tuple[Release, ...]:
-    """What people will want to ask next: what was expected, or else what was charged last."""
-    policy = limits.definition.policy
-    if not policy.chosen_freely:
-        return ()
-    kinds = list(counts_of(policy.expected_releases()))
-    for releases in facts.recent():
-        kinds += [kind for kind in counts_of(releases) if kind not in kinds]
-    return tuple(kinds[:_MOST_KINDS])
-
-
-def _fits(
-    limits: AccountLimits,
-    totals: dict[str, Balances],
-    kinds: Iterable[Release],
-    standing: HolderStanding,
-) -> Iterator[tuple[str, int]]:
-    """How many more of these fit: the analyst's quota, and the total."""
-    dataset, analyst = standing.dataset, standing.analyst or ""
-    blocks = (standing.block,) if standing.block else ()
-    for kind in kinds:
-        prices = []
-        try:
-            for each in {"", analyst}:
-                request = limits.definition.request(
-                    kind, dataset=dataset, analyst=each, by_owner=not each, blocks=blocks
-                )
-                limits.check(request)
-                prices.append(limits.price(totals[each], request))
-        except QuaestorError:
-            continue  # a kind that this account can say nothing about
-        yield str(kind), min(price.left for price in prices)
+def _meter_row(meter: MeterStanding, *, shared: bool) -> list[str]:
+    balance = meter.balance
+    if balance.spent is None or balance.remaining is None:
+        amounts = ["of no use", "of no use", "0 %"]
+    else:
+        percent = f"{math.floor(100 * meter.left)} %"
+        amounts = [shown_above(balance.spent), shown_below(balance.remaining), percent]
+    whose = ["everybody" if balance.analyst is None else balance.analyst] if shared else []
+    return [f"{balance.dataset} {balance.block}".rstrip(), *whose, balance.meter, *amounts]

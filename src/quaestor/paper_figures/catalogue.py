@@ -55,7 +55,7 @@ def figure_1(out: Path) -> None:
     }
     with drawing(out, height=4.0) as (axes,):
         prepare(axes, title=r"Privacy region $\mathcal{R}(\varepsilon,\delta)$")
-        plot_region(axes, tradeoff, label="", colour=COLOURS[0])
+        plot_region(axes, tradeoff.vertices(at_most=201), label="", colour=COLOURS[0])
         for (place, name), offset in zip(names.items(), ((30, 7), (12, 12)), strict=True):
             axes.annotate(name, place, xytext=offset, textcoords="offset points", va="center")
         line = {"color": COLOURS[1], "linewidth": 0.9, "linestyle": ":"}
@@ -79,8 +79,9 @@ def figure_2(out: Path) -> None:
         for axes, delta in zip(panels, (0.0, 0.1), strict=True):
             prepare(axes, title=rf"$\varepsilon = 0.4,\ \delta = {delta:g}$")
             for count in range(1, 6):
-                tradeoff = compose(ApproxDP(epsilon=0.4, delta=delta) * count).tradeoff()
-                plot_region(axes, tradeoff, label=f"$k = {count}$", colour=COLOURS[count - 1])
+                region = compose(ApproxDP(epsilon=0.4, delta=delta) * count).tradeoff()
+                corners = region.vertices(at_most=201)
+                plot_region(axes, corners, label=f"$k = {count}$", colour=COLOURS[count - 1])
             axes.legend(loc="upper right")
 
 
@@ -96,7 +97,7 @@ def figure_3(out: Path) -> None:
     with drawing(out, panels=2) as (left, right):
         prepare(left, title=r"$\varepsilon = 0.1,\ \delta = 0.001,\ k = 30$")
         for (name, profile), colour in zip(profiles.items(), COLOURS[2::-1], strict=True):
-            plot_region(left, Tradeoff(profile), label=name, colour=colour)
+            plot_region(left, Tradeoff(profile).vertices(at_most=201), label=name, colour=colour)
             deltas = [profile.delta_bounds(epsilon=epsilon).upper for epsilon in epsilons]
             told = [(e, d) for e, d in zip(epsilons, deltas, strict=True) if d < 1]
             right.plot([e for e, _ in told], [d for _, d in told], color=colour, label=name)
