@@ -105,13 +105,8 @@ class DatasetDeclaration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-<<<<<<< HEAD:src/quaestor/ledger/standing.py
-class Standing:
-    """Everything that an owner asks of an account: see ``Account.standing``."""
-=======
 class Standing(Presented):
-    """Everything that an owner asks of an account: see :meth:`Account.standing`."""
->>>>>>> 5ca11c0 (Every result is a table and a picture, and curves answer at many points at once):src/quaestor/ledger/totals/standing.py
+    """Everything that an owner asks of an account: see ``Account.standing``."""
 
     definition: AccountDefinition
     words: str
