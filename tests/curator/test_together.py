@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import quaestor as q
 from quaestor.curator import Curator
 from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.engines.engine import Engine
 from quaestor.curator.kernel.draws import NoisyMeasure
 from quaestor.curator.kernel.figures import Prepared, Released
+from quaestor.curator.pricing.editions import THIRD
+from quaestor.curator.pricing.offers import measures_of
 from quaestor.curator.pricing.priced_compound import PricedCompound, price_question
 from quaestor.curator.pricing.priced_question import Budget, plan, plan_question, price
 from quaestor.errors import BudgetExceeded, EngineFailed
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.kernel.draws import Draw
+    from quaestor.curator.language.query import Query
+    from quaestor.curator.pricing.offers import Measuring
 
 ROLLUP = "SELECT ward, GROUPING(ward) AS g, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)"
 UNION = (
@@ -212,3 +217,31 @@ def test_intervals_of_shares_cover_the_truth(
 ) -> None:
     # 95 % wanted; below 0.9 of 450 has a chance of less than 1e-6 if it is 0.95
     assert _covered(curator, SHARE, epsilon, exact, 150) >= 0.9
+
+
+VARIANCES = "SELECT ward, VARIANCE(age) AS v FROM visits GROUP BY {}"
+
+
+@pytest.mark.parametrize("by", ["ward", "ROLLUP (ward)"])
+def test_answers_of_the_third_edition_are_free_and_what_is_new_is_measured_anew(
+    curator: Curator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    """Their totals were others: what was answered, approved or declared so stays known."""
+
+    def third(query: Query, **terms: Any) -> Measuring:
+        return measures_of(query, **{**terms, "edition": THIRD})
+
+    sql = VARIANCES.format(by)
+    for module in ("offers", "priced_compound"):
+        monkeypatch.setattr(f"quaestor.curator.pricing.{module}.measures_of", third)
+    with Curator.from_file(tmp_path / "quaestor.toml") as earlier:
+        before = earlier.ask(sql, epsilon=1.0)
+    assert not any(isinstance(release, q.PureDP) for release in before.releases)  # nothing joint
+    monkeypatch.undo()
+    assert curator.preview(sql, epsilon=1.0).free
+    again = curator.ask(sql, epsilon=1.0)
+    assert again.repeated
+    assert _rows(again) == _rows(before)
+    anew = curator.ask(sql, epsilon=1.0, anew=True)
+    assert len(anew.releases) < len(before.releases)
+    assert _rows(curator.ask(sql, epsilon=1.0)) == _rows(anew)

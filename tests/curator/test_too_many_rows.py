@@ -84,6 +84,18 @@ def test_both_intervals_hold_what_they_are_of(
             assert low <= truth <= high, (column.name, whole)
 
 
+def test_variances_are_of_the_rows_that_count(curator: Curator) -> None:
+    """A person counts with one row: two thirds of one that smoked, a third of one that did not."""
+    [population, sample, count] = curator.ask(
+        "SELECT VAR_POP(smoked) AS p, VARIANCE(smoked) AS s, COUNT(smoked) AS n FROM t",
+        epsilon=50.0,
+    ).columns
+    for column, truth in ((population, 2 / 9), (sample, 2 / 9 * 1000 / 999), (count, 1000)):
+        low, high = widened(column, whole=False)
+        assert low <= truth <= high, column.name
+        assert column.name == "n" or high - low < 0.02
+
+
 def test_texts_that_are_no_numbers_are_rows_all_the_same(curator: Curator) -> None:
     answer = curator.ask(
         "SELECT AVG(CLAMP(CAST(word AS INTEGER), 0, 10)) AS mean, COUNT(*) AS rows FROM t "

@@ -109,11 +109,11 @@ def _lacking(measure: Excess, values: list[tuple[int, int]]) -> int:
     assert isinstance(inner, Total)
     assert isinstance(outer, Total)
     at, (near, far) = (0, ((0, 10), (0, 100))) if inner.low == 0 else (1, ((-10, 10), (-30, 20)))
-    assert measure.times == 1
-    steps = round(1 / inner.step)  # means are in fine steps
-    mine = [_clip(each[at], *near) * steps for each in values]
-    theirs = [_clip(each[at], *far) * steps for each in values]
-    return _contribution(theirs, outer.rows) - _contribution(mine, inner.rows)
+    fine, coarse = round(1 / inner.step), round(1 / outer.step)  # means are in fine steps
+    assert coarse * measure.times == fine
+    mine = [_clip(each[at], *near) * fine for each in values]
+    theirs = [_clip(each[at], *far) * coarse for each in values]
+    return _contribution(theirs, outer.rows) * measure.times - _contribution(mine, inner.rows)
 
 
 def test_who_is_in_too_many_groups_counts_once_with_the_most_of_one(tmp_path: Path) -> None:

@@ -517,8 +517,12 @@ _TOGETHER = {
         "SELECT smoker, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS p, "
         "SUM(cost) / SUM(SUM(cost)) OVER () AS q FROM visits GROUP BY smoker"
     ),
+    "variances": (
+        "SELECT smoker, VARIANCE(cost) AS v, COUNT(*) AS n, STDDEV_POP(age - 50) AS s, AVG(bill) "
+        "AS a, VAR_POP(CLAMP(bill, 3, 35.5)) AS t FROM visits GROUP BY smoker"
+    ),
 }
-"""SQL that asks several questions together, or adds released figures up: each part by itself."""
+"""SQL that asks several questions together, or whose figures share totals: each part by itself."""
 
 
 def _together() -> None:

@@ -407,7 +407,7 @@ class Attacker:
             case 2 | 3 | 4:
                 return self._total(columns)
             case 5:
-                totals = tuple(self._total(columns) for _ in range(self.rng.randint(1, 3)))
+                totals = tuple(self._total(columns) for _ in range(self.rng.randint(1, 4)))
                 return JointTotals(totals=totals, bound=self.rng.choice((1, 2, 5, 100, 2**16)))
             case 6:
                 kind = self.rng.choice(("integer", "text", "boolean", "date"))

@@ -6,6 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.aggregates.aggregate_kind import stepped
+from quaestor.curator.aggregates.complementary import Complements
 from quaestor.curator.kernel.cut_measures import Beyond, Dropped, Excess
 from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
@@ -162,6 +164,10 @@ def pointed() -> Iterator[tuple[str, Measurement]]:
     joint = (total("k0", -50, 50, rows=5), total("g", 0, 60, rows=5), total("n", 0, 20, rows=5))
     for bound in (1, 5, 90):
         yield f"a joint bound of {bound}", measured(PEOPLE, JointTotals(totals=joint, bound=bound))
+    number = stepped(column("k0"), low=-50.0, high=50.0, step=1.0)
+    for rows in (1, 4):
+        squares = Complements(asked=number, rows=rows, absent=True, squares=True)
+        yield f"squares and their complements, {rows} rows", measured(PEOPLE, squares.measure)
     yield "ranks", measured(PEOPLE, *(_histogram("k0", rows) for rows in (1, 2, 3, 4, 5)))
     keys = (private("c0", "text"),)
     yield "ranks of private groups", measured(PEOPLE, _histogram("g", 1), keys=keys)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mpmath import exp, mpf
 
-from quaestor.curator.kernel.measures import RowCount, Total, Units
+from quaestor.curator.kernel.measures import JointTotals, RowCount, Total, Units
 from quaestor.curator.language.expressions import Aggregated, Arithmetic
 from quaestor.curator.language.query import Output
 from quaestor.curator.pricing.editions import SECOND
@@ -225,7 +225,12 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
     one = exact(query(*asked.aggregates, keys=[0]), offered.measuring.measures, table)
     everywhere = Exact(
         [(g,) for g in range(groups)],
-        {measure: values * groups for measure, values in one.values.items()},
+        {
+            measure: [each * groups for each in values]
+            if isinstance(measure, JointTotals)
+            else values * groups
+            for measure, values in one.values.items()
+        },
         one.units * groups,
     )
     answer = release(asked, offered, everywhere)

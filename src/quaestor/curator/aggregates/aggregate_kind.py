@@ -38,6 +38,7 @@ from quaestor.errors import InvalidParameter, RefusedQuery
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from quaestor.curator.aggregates.complementary import Complements
     from quaestor.curator.aggregates.recipe import Recipe
     from quaestor.curator.analysis.static_analysis import Analysis
     from quaestor.curator.kernel.cut_measures import Counted
@@ -53,6 +54,7 @@ __all__ = [
     "SqlReader",
     "Stepped",
     "centred_steps",
+    "even_times",
     "evened",
     "finer",
     "of_one_operand",
@@ -60,12 +62,16 @@ __all__ = [
     "second_finer",
     "squared_steps",
     "stepped",
+    "third_evened",
     "total_of",
 ]
 
 MOST_STEPS = 2**24  # from 0 to a value: so no sum of 2^38 rows leaves 63 bits
 MOST_FINE_STEPS = 2**34  # of one unit in a total: so those of 2^27 units stay within 61 bits
-_MOST_EVEN_STEPS = 2**22  # of one unit in a total: so many that one of them is nothing
+_THIRD_EVEN_STEPS = 2**22
+_MOST_EVEN_STEPS = 2**28  # of one unit in a total: so those of 2^33 units stay within 61 bits
+_FEW_EVEN_STEPS = 2**24  # of one row, however many rows a unit has: 2^37 of them stay within
+_LARGEST, _LARGEST_OF_UNIT = 2**36, 2**50  # of the kernel's totals
 _CLOSE = Fraction(1, 10**6)  # a bound that is a decimal fraction is a multiple but for rounding
 
 
@@ -152,6 +158,8 @@ class AggregateKind(ABC):
     """The builder's functions for it, under their own names."""
     centres: ClassVar[bool] = False
     """Whether it measures rows, and the total of its operand less the middle of its bounds."""
+    degree: ClassVar[int] = 0
+    """Of which degree the complementary totals are that it can be made of; 0: of none."""
     buys_interval: ClassVar[bool] = False
     """Whether its interval costs something beside the figure, and may be left out."""
     adds_up: ClassVar[bool] = False
@@ -206,6 +214,10 @@ class AggregateKind(ABC):
     def second_recipe(self, aggregate: Aggregate, rows: int, *, centred: bool) -> Recipe:
         """Its recipe in the second edition of pricing, where that was another one."""
         return self.recipe(aggregate, rows, centred=centred)
+
+    def of_totals(self, aggregate: Aggregate, totals: Complements) -> Recipe:
+        """Its recipe of complementary totals of its ``degree`` or a higher one."""
+        raise NotImplementedError(f"{aggregate.function} of {type(totals).__name__}")
 
     def without_interval(self, recipe: Recipe) -> Recipe:
         """One of its recipes without what the interval costs, if it ``buys_interval``."""
@@ -384,7 +396,7 @@ def second_finer(whole: Stepped, rows: int) -> Stepped:
 
 
 def evened(whole: Stepped, rows: int) -> Stepped:
-    """The same in steps so small that it does not matter how what a unit has is rounded to them.
+    """The same in steps so small that it hardly matters how what a unit has is rounded to them.
 
     A unit with more rows than count counts with a share of what it has, rounded towards zero: in
     steps of one, of somebody who smoked at two visits of three and counts with one, nothing is left
@@ -393,11 +405,41 @@ def evened(whole: Stepped, rows: int) -> Stepped:
     >>> from quaestor.curator.language.expressions import Column
     >>> flag = evened(stepped(Column("smoker"), low=0.0, high=1.0, step=1.0), 4)
     >>> flag.high, flag.high * flag.step
-    (1048576, 1.0)
+    (67108864, 1.0)
     """
+    times = max(even_times(whole.high - whole.low, rows), 1)
+    while times > 1 and whole.reach * times > min(_LARGEST, _LARGEST_OF_UNIT // rows):
+        times //= 2
+    return _finer_by(whole, times)
+
+
+def even_times(width: int, rows: int) -> int:
+    """Into how many parts to divide steps of which a row has so many; 0 if these are too many.
+
+    A power of two: what is a whole number of steps stays one.
+    """
+
+    def fits(steps: int) -> bool:
+        few = steps <= _FEW_EVEN_STEPS and rows * steps <= _LARGEST_OF_UNIT
+        return few or rows * steps <= _MOST_EVEN_STEPS
+
+    if not fits(width):
+        return 0
     times = 1
-    while rows * whole.reach * times * 2 <= _MOST_EVEN_STEPS:
+    while fits(width * times * 2):
         times *= 2
+    return times
+
+
+def third_evened(whole: Stepped, rows: int) -> Stepped:
+    """The same in the third edition of pricing: 2^22 steps of a unit at most."""
+    times = 1
+    while rows * whole.reach * times * 2 <= _THIRD_EVEN_STEPS:
+        times *= 2
+    return _finer_by(whole, times)
+
+
+def _finer_by(whole: Stepped, times: int) -> Stepped:
     return replace(whole, low=whole.low * times, high=whole.high * times, step=whole.step / times)
 
 
@@ -406,7 +448,7 @@ def _divided(whole: Stepped, rows: int) -> Stepped:
     least = 1.0 if whole.step > 1 else 0.0
     while rows * whole.reach * times * 2 <= MOST_FINE_STEPS and whole.step / (2 * times) >= least:
         times *= 2
-    return replace(whole, low=whole.low * times, high=whole.high * times, step=whole.step / times)
+    return _finer_by(whole, times)
 
 
 def centred_steps(whole: Stepped) -> Stepped:

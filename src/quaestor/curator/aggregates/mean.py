@@ -16,8 +16,9 @@ from quaestor.curator.aggregates.aggregate_kind import (
     rows_of,
     total_of,
 )
+from quaestor.curator.aggregates.complementary_ratios import ComplementaryMean
 from quaestor.curator.aggregates.recipe import Estimates, Expected, Recipe, approximate_reach
-from quaestor.curator.kernel.measures import RowCount, Units
+from quaestor.curator.aggregates.whole_mean import whole_mean
 from quaestor.curator.language.terms import measured
 
 if TYPE_CHECKING:
@@ -26,14 +27,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from quaestor.curator.aggregates.aggregate_kind import Stepped
+    from quaestor.curator.aggregates.complementary import Complements
     from quaestor.curator.aggregates.recipe import Noised, Scatter
     from quaestor.curator.aggregates.whole_error import Ends, Missing
     from quaestor.curator.kernel.cut_measures import Counted
-    from quaestor.curator.kernel.measures import Measure, Total
+    from quaestor.curator.kernel.measures import Measure, RowCount, Total
     from quaestor.curator.language.query import Aggregate
     from quaestor.curator.language.terms import Term, Termlike
 
-__all__ = ["Mean", "MeanKind", "mean", "whole_mean"]
+__all__ = ["Mean", "MeanKind", "mean"]
 
 
 def mean(of: Termlike) -> Term:
@@ -48,7 +50,12 @@ class MeanKind(OfNumbers):
     spellings = (Spelling("Avg", of_one_operand("mean")),)
     functions = (mean,)
     centres = True
+    degree = 1
     adds_up = True
+
+    def of_totals(self, aggregate: Aggregate, totals: Complements) -> Recipe:
+        """The share of the range by the rows."""
+        return ComplementaryMean(aggregate=aggregate, totals=totals)
 
     def cuts(self, aggregate: Aggregate, rows: int) -> tuple[tuple[Counted, float], ...]:
         """The total of the operand less the middle of its bounds, and its rows."""
@@ -74,34 +81,6 @@ class MeanKind(OfNumbers):
             centre=middle.centre,
             half=middle.reach * middle.step,
         )
-
-
-def whole_mean(
-    figures: tuple[NDArray[np.float64], NDArray[np.float64]],
-    reaches: tuple[float, float],
-    missing: Sequence[Missing],
-    *,
-    risk: float,
-) -> Ends:
-    """The quotients of all centred totals and rows that are possible under outer limits.
-
-    ``reaches`` are how far these two are off, each but for an eighth of the risk.
-    """
-    (total, count), (off, astray) = figures, reaches
-    (low, high), (fewer, more) = (each.within(3 * risk / 8) for each in missing)
-    low, high = total - off + low, total + off + high
-    fewer, more = count - astray + fewer, count + astray + more
-    outer = missing[0].cut.outer
-    assert not isinstance(outer, Units | RowCount)  # noqa: S101  # the first is of the total
-    least, most = outer.low * outer.step, outer.high * outer.step
-    few, many = np.maximum(fewer, 1.0), np.maximum(more, 1.0)
-    lower = np.where(low < 0, low / few, low / many)
-    upper = np.where(high > 0, high / few, high / many)
-    none = fewer < 1
-    return (
-        np.where(none, least, np.clip(lower, least, most)),
-        np.where(none, most, np.clip(upper, least, most)),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -292,20 +292,30 @@ class Linear(Recipe):
     def estimates(self, noised: Mapping[Measure, Noised], *, confidence: float) -> Estimates:
         """The figures, their noise, and an interval that is certain."""
         scatters = {measure: noised[measure].scatter for measure in self.measures}
+        figures = self._figures(noised)
+        lower, upper = self.ends(noised, confidence=confidence)
+        return Estimates(
+            values=figures,
+            errors=np.full(figures.shape, self._error(scatters)),
+            lower=np.clip(lower, self.least, self.most),
+            upper=np.clip(upper, self.least, self.most),
+            approximate=not all(scatter.certain for scatter in scatters.values()),
+        )
+
+    def ends(self, noised: Mapping[Measure, Noised], *, confidence: float) -> Ends:
+        """As far as noise reaches, also where that is not possible."""
+        scatters = {measure: noised[measure].scatter for measure in self.measures}
+        floats = self._figures(noised).astype(np.float64)
+        reach = self.reach(scatters, confidence=confidence)
+        return floats - reach, floats + reach
+
+    def _figures(self, noised: Mapping[Measure, Noised]) -> NDArray[Any]:
         kind = np.int64 if self.whole else np.float64
         figures: NDArray[Any] = np.sum(
             [noised[measure].values.astype(kind) * kind(times) for measure, times in self.terms],
             axis=0,
         )
-        reach = self.reach(scatters, confidence=confidence)
-        floats = figures.astype(np.float64)
-        return Estimates(
-            values=figures,
-            errors=np.full(figures.shape, self._error(scatters)),
-            lower=np.clip(floats - reach, self.least, self.most),
-            upper=np.clip(floats + reach, self.least, self.most),
-            approximate=not all(scatter.certain for scatter in scatters.values()),
-        )
+        return figures
 
     def whole_interval(
         self, noised: Mapping[Measure, Noised], missing: Sequence[Missing], *, confidence: float
@@ -319,17 +329,13 @@ class Linear(Recipe):
         scatters = {measure: noised[measure].scatter for measure in self.measures}
         (lack,) = missing
         risks = allotted(1 - confidence, [self._error(scatters), lack.error])
-        found = self.estimates(noised, confidence=1 - risks[0])
-        floats = found.values.astype(np.float64)
-        reach = self.reach(scatters, confidence=1 - risks[0])
+        lower, upper = self.ends(noised, confidence=1 - risks[0])
         low, high = lack.within(risks[1]) if lack.error else (0.0, 0.0)
         least, most = self.least, self.most
         if not lack.cut.grows:
             least = -math.inf if isinstance(lack.cut.outer, Total) else least
             most = math.inf
-        return np.clip(floats - reach + low, least, most), np.clip(
-            floats + reach + high, least, most
-        )
+        return np.clip(lower + low, least, most), np.clip(upper + high, least, most)
 
     def expected(
         self, name: str, scatters: Mapping[Measure, Scatter], *, confidence: float

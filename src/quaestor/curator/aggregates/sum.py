@@ -14,11 +14,13 @@ from quaestor.curator.aggregates.aggregate_kind import (
     second_finer,
     total_of,
 )
+from quaestor.curator.aggregates.complementary_sums import sum_of_totals
 from quaestor.curator.aggregates.recipe import Linear
 from quaestor.curator.language.terms import measured
 
 if TYPE_CHECKING:
     from quaestor.curator.aggregates.aggregate_kind import Stepped
+    from quaestor.curator.aggregates.complementary import Complements
     from quaestor.curator.aggregates.recipe import Recipe
     from quaestor.curator.analysis.static_analysis import Analysis
     from quaestor.curator.kernel.cut_measures import Counted
@@ -40,7 +42,12 @@ class SumKind(OfNumbers):
     name, word = "sum", "SUM"
     spellings = (Spelling("Sum", of_one_operand("sum")),)
     functions = (total,)
+    degree = 1
     adds_up = True
+
+    def of_totals(self, aggregate: Aggregate, totals: Complements) -> Recipe:
+        """The lower bound times the rows, and what is above it."""
+        return sum_of_totals(aggregate, totals)
 
     def whole(self, aggregate: Aggregate, analysis: Analysis) -> bool:
         """Of whole numbers, if they are added up as such."""

@@ -1,4 +1,7 @@
-"""VARIANCE and STDDEV, of a sample or of all: from totals of centred values and their squares."""
+"""VARIANCE and STDDEV, of a sample or of all.
+
+From complementary totals; with Gaussian noise, from totals of centred values and their squares.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from quaestor.curator.aggregates.aggregate_kind import (
     squared_steps,
     total_of,
 )
+from quaestor.curator.aggregates.complementary_ratios import ComplementaryVariance
 from quaestor.curator.aggregates.recipe import Estimates, Expected, Recipe, approximate_reach
 from quaestor.curator.language.terms import measured
 
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from quaestor.curator.aggregates.aggregate_kind import Stepped
+    from quaestor.curator.aggregates.complementary import Complements
     from quaestor.curator.aggregates.recipe import Noised, Scatter
     from quaestor.curator.kernel.measures import Measure, RowCount, Total
     from quaestor.curator.language.query import Aggregate
@@ -67,9 +72,16 @@ class _OfSquares(OfNumbers):
     """The sample variance of a number, or its root."""
 
     centres = True
+    degree = 2
     adds_up = True
     root: ClassVar[bool] = False
     population: ClassVar[bool] = False
+
+    def of_totals(self, aggregate: Aggregate, totals: Complements) -> Recipe:
+        """From the totals of the second degree."""
+        return ComplementaryVariance(
+            aggregate=aggregate, totals=totals, root=self.root, population=self.population
+        )
 
     def of_steps(self, aggregate: Aggregate, whole: Stepped, rows: int, *, centred: bool) -> Recipe:
         """In steps that round nothing away."""
@@ -189,8 +201,10 @@ class Deviation(Recipe):
         scatters = [each.scatter for each in (total, square, rows)]
         reach = approximate_reach(scatters, confidence=confidence) * errors
         unknown = rows.values <= rows.scatter.reach(confidence) + 1
-        lower = np.where(unknown, 0.0, np.clip(variance - reach, 0.0, largest * sample))
-        upper = np.where(unknown, largest * 2, np.clip(variance + reach, 0.0, largest * sample))
+        few = np.maximum(rows.values - rows.scatter.reach(confidence), 2)
+        most = largest if self.population else largest * few / (few - 1)
+        lower = np.where(unknown, 0.0, np.clip(variance - reach, 0.0, most))
+        upper = np.where(unknown, largest * 2, np.clip(variance + reach, 0.0, most))
         if self.root:
             deviation = np.sqrt(variance)
             steep = np.maximum(2 * deviation, np.sqrt(errors))

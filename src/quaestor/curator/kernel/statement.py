@@ -378,10 +378,14 @@ def _capped(count: str, most: int) -> str:
 
 
 def _jointly(parts: list[str], bound: int) -> list[str]:
-    """Each contribution cut to what those before it have left of the bound."""
+    """Each contribution cut to what those before it have left of the bound.
+
+    Cut one after another, they use the lesser of the bound and of what they are uncut: so that is
+    what is left, without writing out how each was cut.
+    """
     cut: list[str] = []
-    for part in parts:
-        used = "".join(f" - abs({before})" for before in cut)
-        left = f"({bound}{used})"
+    for at, part in enumerate(parts):
+        used = "".join(f" - abs({before})" for before in parts[:at])
+        left = f"GREATEST({bound}{used}, 0)"
         cut.append(f"LEAST(GREATEST({part}, -{left}), {left})")
     return cut

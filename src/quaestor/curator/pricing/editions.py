@@ -9,8 +9,11 @@ question as that edition did: an account that knows a question so is asked so.
    that are the same number are measured once.
 3. Quantiles tell the values about a tie apart by how far inside it they are; reals whose step
    nobody declared are read in finer steps where they are added up, and added up in such; means,
-   and sums and counts of one operand, are made of its complementary totals.
-4. Complementary totals are charged as one total of their joint bound, and not as pure DP.
+   and sums and counts of one operand, are made of its complementary totals. Several questions
+   may be asked together.
+4. Complementary totals are charged as one total of their joint bound, and not as pure DP. Variances
+   are made of such totals of the second degree, and share them with means, sums and counts of their
+   operand; complementary totals are in finer steps.
 """
 
 from __future__ import annotations

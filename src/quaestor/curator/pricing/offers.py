@@ -267,7 +267,7 @@ def measures_of(
     shares_units = edition != FIRST and units and query.contribution.rows == 1
     shared: dict[int, Recipe] = {}
     if edition >= THIRD and noise == "geometric":
-        shared = shared_numbers(query, counts_rows=not shares_units)
+        shared = shared_numbers(query, counts_rows=not shares_units, edition=edition)
 
     def recipe_for(place: int, each: Aggregate) -> Recipe:
         if place in shared:

@@ -1,7 +1,8 @@
 """Which aggregates of a question are made of the complementary totals of one operand.
 
-Means always; sums where the rows are counted beside them, too, as in ``SUM(x) / COUNT(*)``. Counts
-of the operand come of the same totals for nothing, and so does one count of all rows.
+Means and variances always; sums where the rows are counted beside them, too, as in ``SUM(x) /
+COUNT(*)``. Counts of the operand come of the same totals for nothing, and so does one count of all
+rows.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from quaestor.curator.aggregates import kind_of
 from quaestor.curator.aggregates.aggregate_kind import OfNumbers, finer
 from quaestor.curator.aggregates.complementary import Complements
+from quaestor.curator.aggregates.complementary_sums import count_of_totals
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Call,
@@ -23,6 +25,7 @@ from quaestor.curator.language.expressions import (
     Not,
 )
 from quaestor.curator.language.query import Aggregate, Filtered
+from quaestor.curator.pricing.editions import LATEST, THIRD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,47 +39,53 @@ __all__ = ["shared_numbers", "surely_there"]
 _ROWS = Aggregate(function="count")
 
 
-def shared_numbers(query: Query, *, counts_rows: bool) -> dict[int, Recipe]:
+def shared_numbers(query: Query, *, counts_rows: bool, edition: int = LATEST) -> dict[int, Recipe]:
     """The recipes of aggregates that share totals, by their places.
 
     ``counts_rows`` says that a count of all rows is to be had of them. The aggregate by which the
-    largest groups are chosen is left out, and operands of variances and the like, whose means come
-    of their own totals.
+    largest groups are chosen is left out, and in the third edition operands of variances, whose
+    means came of their own totals then.
     """
+    third = edition == THIRD
     ranked = None if query.top is None else query.top.place
     asked = {at: each for at, each in enumerate(query.aggregates) if at != ranked}
+    kinds = {at: kind_of(each.function) for at, each in asked.items()}
     numbers: dict[Aggregate, list[int]] = {}
     for at, each in asked.items():
-        if each.function in {"mean", "sum"} and each.low < each.high:
+        if kinds[at].degree and each.low < each.high:
             numbers.setdefault(_bare(each), []).append(at)
-    for each in asked.values():
-        if each.function != "mean" and kind_of(each.function).centres:
-            numbers.pop(_bare(each), None)
+    if third:
+        numbers = {
+            key: places
+            for key, places in numbers.items()
+            if all(kinds[at].degree == 1 for at in places)
+        }
     counted = {at for at, each in asked.items() if each == _ROWS and counts_rows}
     own = {key: {at for at, each in asked.items() if _counts(each, key.operand)} for key in numbers}
-    shared = [
-        key
-        for key, places in numbers.items()
-        if own[key] or counted or any(asked[at].function == "mean" for at in places)
-    ]
+    centred = {key for key, places in numbers.items() if any(kinds[at].centres for at in places)}
+    shared = [key for key in numbers if own[key] or counted or key in centred]
     # All rows are counted with one operand: one that always has a value, or one with a mean.
     sure = [key for key in shared if _sure(key, query.rows)]
-    means = [key for key in shared if any(asked[at].function == "mean" for at in numbers[key])]
+    means = [key for key in shared if key in centred]
     host = next(iter(sure or means or shared), None) if counted else None
     recipes: dict[int, Recipe] = {}
     for key in shared:
-        has_mean = key in means
-        if not (has_mean or own[key] or key == host):
+        if not (key in centred or own[key] or key == host):
             continue  # a sum alone
-        whole = finer(OfNumbers.steps(key), query.contribution.rows)
-        absent = key == host and key not in sure
-        made = Complements(asked=whole, rows=query.contribution.rows, absent=absent)
+        whole = OfNumbers.steps(key)
+        made = Complements(
+            asked=finer(whole, query.contribution.rows) if third else whole,
+            rows=query.contribution.rows,
+            absent=key == host and key not in sure,
+            squares=any(kinds[at].degree > 1 for at in numbers[key]),
+            third=third,
+        )
         for at in numbers[key]:
-            recipes[at] = (made.mean if asked[at].function == "mean" else made.total)(asked[at])
+            recipes[at] = kinds[at].of_totals(asked[at], made)
         for at in own[key]:
-            recipes[at] = made.count(asked[at], all_rows=False)
+            recipes[at] = count_of_totals(asked[at], made)
         if key == host:
-            recipes.update({at: made.count(asked[at], all_rows=True) for at in counted})
+            recipes |= {at: count_of_totals(asked[at], made, all_rows=True) for at in counted}
     return recipes
 
 
