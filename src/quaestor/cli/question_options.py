@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,6 +15,7 @@ __all__ = [
     "Epsilon",
     "Groups",
     "MemberOf",
+    "Noise",
     "Of",
     "QuantileIntervals",
     "Rho",
@@ -37,7 +38,9 @@ Sql = Annotated[
 Epsilon = Annotated[
     float | None,
     typer.Option(
-        "--epsilon", "-e", help="The cost of the question in epsilon, with geometric noise."
+        "--epsilon",
+        "-e",
+        help="The most that the question may cost, in epsilon at the account's delta.",
     ),
 ]
 Rho = Annotated[
@@ -119,6 +122,17 @@ WholeError = Annotated[
         help=(
             "Whether a tenth of the cost pays for intervals that also cover what caps "
             "and bounds cut; on by default, except for planned and dashboard accounts."
+        ),
+        show_default=False,
+    ),
+]
+Noise = Annotated[
+    Literal["geometric", "gaussian"] | None,
+    typer.Option(
+        "--noise",
+        help=(
+            "The noise to draw: geometric, or gaussian with --within; by default whichever "
+            "is better for the question on its account."
         ),
         show_default=False,
     ),

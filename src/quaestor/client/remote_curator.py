@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from quaestor.client.wire import ServiceWire
     from quaestor.curator.pricing.accuracy import Accuracy
+    from quaestor.curator.pricing.budget_shares import Noise
 
 __all__ = ["RemoteCurator"]
 
@@ -59,6 +60,7 @@ class RemoteCurator:
         anew: bool = False,
         quantile_intervals: bool = True,
         whole_error: bool | None = None,
+        noise: Noise | None = None,
     ) -> Preview:
         """What a question would cost, and how accurate it would be; as ``Curator.preview``."""
         sent = _sent(
@@ -73,6 +75,7 @@ class RemoteCurator:
             anew=anew,
             quantile_intervals=quantile_intervals,
             whole_error=whole_error,
+            noise=noise,
         )
         return Preview.from_dict(self._wire.post("/api/v1/preview", sent))
 
@@ -93,6 +96,7 @@ class RemoteCurator:
         audience: str = "",
         quantile_intervals: bool = True,
         whole_error: bool | None = None,
+        noise: Noise | None = None,
         key: str = "",
     ) -> Answer:
         """The answer to a question, charged to an account; as ``Curator.ask``.
@@ -116,6 +120,7 @@ class RemoteCurator:
             audience=audience,
             quantile_intervals=quantile_intervals,
             whole_error=whole_error,
+            noise=noise,
         )
         job = self._wire.post("/api/v1/questions", sent, key=key or secrets.token_urlsafe(16))
         return self.answer_of(job["id"])

@@ -23,6 +23,7 @@ from quaestor.curator.language.compound import Compound
 from quaestor.curator.pricing.editions import FIRST, LATEST
 from quaestor.curator.pricing.known_prices import known_plan, known_price
 from quaestor.curator.pricing.priced_compound import PricedCompound, price_compound
+from quaestor.curator.pricing.tariffs import tariff_of
 from quaestor.curator.pricing.would_fit import refusal
 from quaestor.curator.questions.block_reach import charged_blocks
 from quaestor.errors import (
@@ -126,15 +127,28 @@ def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Acc
     sql = question if isinstance(question, str) else None
     parts = query.parts if isinstance(query, Compound) else (query,)
     blocks = [reached_blocks(part, catalog, payer) for part in parts]
-    delta = payer.definition.delta
+    delta, tariff = payer.definition.delta, tariff_of(payer.definition)
 
     def at(edition: int, *, whole: bool) -> AnyPriced:
         budget = replace(inquiry.budget, whole_error=whole)
         if isinstance(query, Compound):
             return price_compound(
-                query, budget, catalog, delta=delta, sql=sql, blocks=blocks, edition=edition
+                query,
+                budget,
+                catalog,
+                delta=delta,
+                sql=sql,
+                blocks=blocks,
+                edition=edition,
+                tariff=tariff,
             )
-        said = {"delta": delta, "sql": sql, "blocks": blocks[0], "edition": edition}
+        said = {
+            "delta": delta,
+            "sql": sql,
+            "blocks": blocks[0],
+            "edition": edition,
+            "tariff": tariff,
+        }
         return known_price(query, budget, catalog, **said)
 
     return payer, _as_known(payer, inquiry, at)

@@ -77,6 +77,8 @@ class Preview(Presented):
     """The blocks of time that pay; the meters are those of the one with the least left."""
     whole_error: float = 0.0
     """How much of it pays for the whole error: of the epsilon or, with Gaussian noise, the rho."""
+    noise: str = "geometric"
+    """The noise of counts and sums: geometric or gaussian."""
 
     @classmethod
     def from_dict(cls, said: dict[str, Any]) -> Self:
@@ -195,6 +197,7 @@ class Preview(Presented):
             "notes": list(self.notes),
             "quota_of": self.quota_of,
             "whole_error": self.whole_error,
+            **({"noise": self.noise} if self.noise != "geometric" else {}),
             **({"blocks": list(self.blocks)} if self.blocks else {}),
         }
 
@@ -234,6 +237,7 @@ def preview(account: Account, asked: AnyPriced, *, analyst: str, free: bool) -> 
         quota_of=price.quota_of,
         blocks=asked.blocks,
         whole_error=above(sum((p.offer.whole_price for p in asked.parts), Fraction(0))),
+        noise=asked.parts[0].offer.noise,
     )
 
 
@@ -265,13 +269,14 @@ def _expected(asked: AnyPriced) -> tuple[Expected, ...]:
 
 def _all_notes(asked: AnyPriced) -> list[str]:
     """What there is to say, once, of all parts."""
+    noise = [asked.noise_words] if asked.noise_words else []
     if not isinstance(asked, PricedCompound):
-        return [*_notes(asked), *_notes_on_whole(asked)]
+        return [*noise, *_notes(asked), *_notes_on_whole(asked)]
     labelled = [
         [f"{label}: {note}" for note in (*_notes(part), *_notes_on_whole(part))]
         for part, label in zip(asked.parts, asked.query.labels, strict=True)
     ]
-    return [*asked.query.notes, *(note for part in labelled for note in part)]
+    return [*asked.query.notes, *noise, *(note for part in labelled for note in part)]
 
 
 def _rows(asked: AnyPriced) -> int | None:

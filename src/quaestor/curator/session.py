@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from quaestor.curator.limits.tune_plan import TunePlan
     from quaestor.curator.preview import Preview
     from quaestor.curator.pricing.accuracy import Accuracy
+    from quaestor.curator.pricing.budget_shares import Noise
     from quaestor.curator.tuned_tables import TunedTable
     from quaestor.ledger import Account
 
@@ -151,6 +152,7 @@ class Curator:
         anew: bool = False,
         member_of: tuple[str, ...] = (),
         whole_error: bool | None = None,
+        noise: Noise | None = None,
     ) -> Preview:
         """What a question would cost, and how accurate it would be; no data are touched.
 
@@ -158,7 +160,7 @@ class Curator:
 
         Args:
             question: SQL, or a question of the builder.
-            epsilon: what it may cost, with geometric noise; or
+            epsilon: what it may cost at the account's delta; or
             rho: what it may cost, with Gaussian noise; or
             accuracy: how accurate it is to be, at the least cost.
             delta: for private groups; a hundredth of the account's if left out.
@@ -171,6 +173,8 @@ class Curator:
             member_of: the groups that the analyst is in, whose answers are free.
             whole_error: whether a tenth of it pays for intervals that also cover what caps and
                 bounds cut; if left out, where the account lets analysts choose their questions.
+            noise: ``geometric``, where no other is wanted; if left out, what is best for the
+                question on the account, as ``notes`` say. An accuracy may say ``gaussian`` too.
         """
         inquiry = Inquiry(
             question=question,
@@ -181,6 +185,7 @@ class Curator:
                 delta=delta,
                 quantile_intervals=quantile_intervals,
                 whole_error=whole_error,
+                wanted_noise=noise,
             ),
             account=account,
             analyst=analyst,
@@ -219,6 +224,7 @@ class Curator:
         audience: str = "",
         member_of: tuple[str, ...] = (),
         whole_error: bool | None = None,
+        noise: Noise | None = None,
     ) -> Answer:
         """The answer to a question, charged to an account; parameters as for :meth:`preview`.
 
@@ -254,6 +260,7 @@ class Curator:
                 delta=delta,
                 quantile_intervals=quantile_intervals,
                 whole_error=whole_error,
+                wanted_noise=noise,
             ),
             account=account,
             analyst=analyst,
@@ -310,6 +317,7 @@ class Curator:
         rows: int | None = None,
         groups: int | None = None,
         whole_error: bool | None = None,
+        noise: Noise | None = None,
     ) -> tuple[str, str]:
         """Ask for approval of a question; parameters as for :meth:`ask`. It costs nothing.
 
@@ -325,6 +333,7 @@ class Curator:
                 delta=delta,
                 quantile_intervals=quantile_intervals,
                 whole_error=whole_error,
+                wanted_noise=noise,
             ),
             account=account,
             analyst=analyst,

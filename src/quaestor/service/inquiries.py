@@ -27,6 +27,7 @@ def inquiry_from(asked: dict[str, Any], *, analyst: str, groups: tuple[str, ...]
             delta=asked.get("delta"),
             quantile_intervals=asked.get("quantile_intervals", True),
             whole_error=asked.get("whole_error"),
+            wanted_noise=asked.get("noise"),
         ),
         account=asked.get("account"),
         analyst=analyst,

@@ -37,7 +37,7 @@ class AccuracyBody(_Body):
     within: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     of: Annotated[str, Field(max_length=200)] | None = None
-    noise: Literal["geometric", "gaussian"] = "geometric"
+    noise: Literal["geometric", "gaussian"] | None = None
 
 
 class PreviewBody(_Body):
@@ -68,6 +68,7 @@ class PreviewBody(_Body):
     anew: bool = False
     quantile_intervals: bool = True
     whole_error: bool | None = None
+    noise: Literal["geometric", "gaussian"] | None = None
 
     @model_validator(mode="after")
     def _one_budget(self) -> PreviewBody:

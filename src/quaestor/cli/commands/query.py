@@ -25,6 +25,7 @@ from quaestor.cli.question_options import (
     Epsilon,
     Groups,
     MemberOf,
+    Noise,
     Of,
     QuantileIntervals,
     Rho,
@@ -80,6 +81,7 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     rows: Rows = None,
     groups: Groups = None,
     whole_error: WholeError = None,
+    noise: Noise = None,
     anew: Anew = False,  # noqa: FBT002
     approval: Annotated[
         str,
@@ -142,6 +144,7 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
         "rows": rows,
         "groups": groups,
         "whole_error": whole_error,
+        "noise": noise,
         "anew": anew,
         "approval": approval,
         "audience": audience,
@@ -170,6 +173,7 @@ def preview(  # noqa: PLR0913  # as for a query
     rows: Rows = None,
     groups: Groups = None,
     whole_error: WholeError = None,
+    noise: Noise = None,
     anew: Anew = False,  # noqa: FBT002
     member_of: MemberOf = None,
     catalog: CatalogFile = None,
@@ -188,6 +192,7 @@ def preview(  # noqa: PLR0913  # as for a query
         "rows": rows,
         "groups": groups,
         "whole_error": whole_error,
+        "noise": noise,
         "anew": anew,
     }
     if server is not None:
@@ -234,6 +239,7 @@ def submit(  # noqa: PLR0913  # as for a query
         typer.Option("--plan", help="A TOML file of questions to submit together under one ID."),
     ] = None,
     whole_error: WholeError = None,
+    noise: Noise = None,
     catalog: CatalogFile = None,
     json: Json = False,  # noqa: FBT002
 ) -> None:
@@ -264,6 +270,7 @@ def submit(  # noqa: PLR0913  # as for a query
             rows=rows,
             groups=groups,
             whole_error=whole_error,
+            noise=noise,
         )
     _submitted(payer, made, questions=0, json=json)
 

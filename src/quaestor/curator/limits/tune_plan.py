@@ -253,6 +253,7 @@ def price_tune(plan: TunePlan, catalog: Catalog, *, blocks: ChargedBlocks | None
         cost=Cost(epsilon=above(spent) if spent is not None else None, delta=0.0),
         identity=_identity(plan, measurement, catalog),
         delta=None,
+        catalog=catalog,
     )
 
 

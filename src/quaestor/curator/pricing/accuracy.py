@@ -31,13 +31,14 @@ _LEAST, _MOST = 1e-9, 1e3
 class Accuracy:
     """Within so much of the truth, with this probability, in each group.
 
-    ``of`` names the output that is meant; None means every output that is a count or a sum.
+    ``of`` names the output that is meant; None means every output that is a count or a sum. Without
+    a ``noise`` it is that which takes less of the account.
     """
 
     within: float
     confidence: float = 0.95
     of: str | None = None
-    noise: Noise = "geometric"
+    noise: Noise | None = None
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
@@ -45,8 +46,13 @@ class Accuracy:
             raise InvalidParameter("within", self.within, "a positive number")
         if not 0.0 < self.confidence < 1.0:
             raise InvalidParameter("confidence", self.confidence, "a number between 0 and 1")
-        if self.noise not in {"geometric", "gaussian"}:
+        if self.noise not in {None, "geometric", "gaussian"}:
             raise InvalidParameter("noise", self.noise, "geometric or gaussian")
+
+    @property
+    def drawn(self) -> Noise:
+        """The noise, geometric where nobody chose it."""
+        return self.noise or "geometric"
 
 
 def budgets_for(
@@ -57,7 +63,7 @@ def budgets_for(
     The parts that these outputs do not use get what they would have beside them in an optimal
     division of a budget.
     """
-    proportions = roots([part.weight for part in parts], noise=accuracy.noise)
+    proportions = roots([part.weight for part in parts], noise=accuracy.drawn)
     needed: dict[Measure, float] = {}
     levels = []
     for recipe in _meant(query, measuring, accuracy.of):

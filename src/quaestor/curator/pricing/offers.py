@@ -170,7 +170,7 @@ def offer(  # noqa: PLR0913  # the ways to say how much, and for what
         raise InvalidParameter("confidence", confidence, "a number between 0 and 1")
     noise: Noise = "gaussian" if rho is not None else "geometric"
     if accuracy is not None:
-        noise = accuracy.noise
+        noise = accuracy.drawn
     measuring = measures_of(
         query, edition=edition, quantile_intervals=quantile_intervals, noise=noise
     )

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from quaestor.curator.language.compound import Compound
 from quaestor.curator.pricing.budget_shares import float_below, roots
 from quaestor.curator.pricing.editions import LATEST, THIRD
+from quaestor.curator.pricing.noise_choice import ChosenNoise, chosen_noise
 from quaestor.curator.pricing.offers import measures_of
 from quaestor.curator.pricing.priced_parts import parts_of
-from quaestor.curator.pricing.priced_question import Cost, Priced, price, private_delta
+from quaestor.curator.pricing.priced_question import Cost, Priced, offer_of, price, private_delta
 from quaestor.curator.questions.compound_plan import describe_question
 from quaestor.curator.questions.stored_form import to_wire
 from quaestor.errors import RefusedQuery
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
     from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.language.query import Query
+    from quaestor.curator.pricing.offers import Offer
     from quaestor.curator.pricing.priced_question import Budget
+    from quaestor.curator.pricing.tariffs import Tariff
 
 __all__ = ["AnyPriced", "PricedCompound", "price_compound", "price_question"]
 
@@ -54,6 +57,8 @@ class PricedCompound:
     account_delta: float
     sql: str | None = None
     edition: int = LATEST
+    tariff: Tariff | None = None
+    noise_words: str = ""
 
     @property
     def fingerprint(self) -> str:
@@ -88,8 +93,8 @@ class PricedCompound:
     @property
     def earlier_editions(self) -> tuple[int, ...]:
         """The third, with which such questions came, where it draws otherwise."""
-        known = any(THIRD in part.earlier_editions for part in self.parts)
-        return (THIRD,) if known else ()
+        differs = self.noise_words or any(THIRD in part.earlier_editions for part in self.parts)
+        return (THIRD,) if differs else ()
 
     def releases_for(self, budget: Budget) -> tuple[Release, ...]:
         """What the same would be charged with another budget."""
@@ -100,6 +105,7 @@ class PricedCompound:
             delta=self.account_delta,
             blocks=tuple(part.offer.measurement.blocks for part in self.parts),
             edition=self.edition,
+            tariff=self.tariff,
         ).releases
 
 
@@ -130,11 +136,13 @@ def price_compound(  # noqa: PLR0913  # what is asked, and of whom
     sql: str | None = None,
     blocks: Sequence[ChargedBlocks | None] = (),
     edition: int = LATEST,
+    tariff: Tariff | None = None,
 ) -> PricedCompound:
     """What several questions cost an account of this delta together.
 
     ``blocks`` are those that each part reaches, where blocks of time have budgets of their own.
-    ``edition`` is one of :mod:`quaestor.curator.pricing.editions`.
+    ``edition`` is one of :mod:`quaestor.curator.pricing.editions`; by ``tariff``, what the account
+    counts, the noise of all parts is chosen.
     """
     reached = tuple(blocks) or (None,) * len(asked.parts)
     if len({each.labels for each in reached if each is not None}) > 1:
@@ -143,10 +151,21 @@ def price_compound(  # noqa: PLR0913  # what is asked, and of whom
             remedy="ask each part by itself: then only its own blocks pay for it",
         )
     own = private_delta(asked.parts, budget, delta=delta)
+    chosen = ChosenNoise(budget=budget)
+    if tariff is not None and edition > THIRD:
+
+        def offers(each: Budget) -> list[Offer]:
+            budgets = _budgets(asked, each, own, edition)
+            return [
+                offer_of(query, part, catalog, delta=part.delta, edition=edition)
+                for query, part in zip(asked.parts, budgets, strict=True)
+            ]
+
+        chosen = chosen_noise(budget, tariff, offers)
     parts = tuple(
         price(query, each, catalog, delta=delta, sql=sql, blocks=block, edition=edition)
         for query, each, block in zip(
-            asked.parts, _budgets(asked, budget, own, edition), reached, strict=True
+            asked.parts, _budgets(asked, chosen.budget, own, edition), reached, strict=True
         )
     )
     return PricedCompound(
@@ -160,6 +179,8 @@ def price_compound(  # noqa: PLR0913  # what is asked, and of whom
         account_delta=delta,
         sql=sql,
         edition=edition,
+        tariff=tariff,
+        noise_words=chosen.words,
     )
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
 from quaestor.curator.pricing.editions import EARLIER, LATEST, THIRD
+from quaestor.curator.pricing.noise_choice import ChosenNoise, chosen_noise
 from quaestor.curator.pricing.offers import Accuracy, cuts_by_place, offer, other_editions
 from quaestor.curator.questions.fine_columns import fine_columns
 from quaestor.curator.questions.outer_plan import outer_plan
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.budget_shares import Noise
     from quaestor.curator.pricing.offers import Offer
+    from quaestor.curator.pricing.tariffs import Tariff
     from quaestor.curator.questions.outer_plan import OuterPlan
 
 __all__ = [
@@ -45,6 +48,7 @@ __all__ = [
     "Priced",
     "declared_facts_of",
     "identity_of",
+    "offer_of",
     "plan",
     "plan_question",
     "price",
@@ -63,6 +67,8 @@ class Budget:
     are private; without it they take a hundredth of the account's. Without ``quantile_intervals``
     medians and quantiles have no interval, and get what those would cost. ``whole_error`` says
     whether a share of it pays for the whole error; None: as the account's policy has it.
+    ``wanted_noise`` is the noise that it must buy; None: what is best on the account, by
+    :mod:`quaestor.curator.pricing.noise_choice`.
     """
 
     epsilon: float | None = None
@@ -71,6 +77,7 @@ class Budget:
     delta: float | None = None
     quantile_intervals: bool = True
     whole_error: bool | None = None
+    wanted_noise: Noise | None = None
 
     def __post_init__(self) -> None:
         """Check that one way to say it was chosen."""
@@ -82,13 +89,29 @@ class Budget:
                 if value is not None
             ]
             raise InvalidParameter("budget", chosen, "one of epsilon, rho and accuracy")
+        wanted = self.wanted_noise
+        if wanted is None:
+            return
+        if wanted not in {"geometric", "gaussian"}:
+            raise InvalidParameter("noise", wanted, "geometric or gaussian")
+        if self.epsilon is not None and wanted == "gaussian":
+            valid = "left out, or geometric, with an epsilon; for Gaussian noise give a rho"
+            raise InvalidParameter("noise", wanted, valid)
+        if self.rho is not None and wanted == "geometric":
+            raise InvalidParameter("noise", wanted, "left out, or gaussian, with a rho")
 
     @property
     def noise(self) -> Noise:
-        """The noise that it buys."""
+        """The noise that it buys, geometric where nobody chose it."""
         if self.accuracy is not None:
-            return self.accuracy.noise
+            return self.accuracy.drawn
         return "geometric" if self.rho is None else "gaussian"
+
+    def with_noise(self, noise: Noise) -> Budget:
+        """The same accuracy with a noise; an epsilon or a rho has its own."""
+        if self.accuracy is None:
+            return self
+        return replace(self, accuracy=replace(self.accuracy, noise=noise))
 
     def offer(
         self,
@@ -135,8 +158,13 @@ class Priced:
     identity: str
     """The question itself, in the one text of which the fingerprint is the SHA-256."""
     delta: float | None
+    catalog: Catalog = field(repr=False, compare=False)
     sql: str | None = None
     edition: int = LATEST
+    tariff: Tariff | None = None
+    """What the account counts, by which the noise was chosen; None: nobody chose it."""
+    noise_words: str = ""
+    """Why the noise is not geometric, where that was chosen."""
     answer: Callable[[Any], Any] | None = field(default=None, compare=False)
     """What makes an answer of released figures, where that is not the query's own outputs."""
 
@@ -181,17 +209,15 @@ class Priced:
 
     def _as_before(self, edition: int) -> bool:
         """Whether an earlier edition would draw the same."""
-        made = self.budget.offer(
-            self.query, delta=self.delta, edition=edition, outer=self.offer.whole
-        )
+        made = offer_of(self.query, self.budget, self.catalog, delta=self.delta, edition=edition)
         return made.measurement.all_draws == self.offer.measurement.all_draws
 
     def releases_for(self, budget: Budget) -> tuple[Release, ...]:
         """What the same would be charged with another budget."""
-        made = budget.offer(
-            self.query, delta=self.delta, edition=self.edition, outer=self.offer.whole
+        chosen, offered = _chosen(
+            self.query, budget, self.catalog, self.tariff, delta=self.delta, edition=self.edition
         )
-        return made.releases
+        return offered(chosen.budget).releases
 
     @property
     def blocks(self) -> tuple[str, ...]:
@@ -245,18 +271,17 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
     sql: str | None = None,
     blocks: ChargedBlocks | None = None,
     edition: int = LATEST,
+    tariff: Tariff | None = None,
 ) -> Priced:
     """What a query costs an account of this delta, and how accurate it will be.
 
     ``blocks`` are the blocks of time that pay, where each has a budget of its own. ``edition`` is
-    one of :mod:`quaestor.curator.pricing.editions`.
+    one of :mod:`quaestor.curator.pricing.editions`. By the account's ``tariff`` noise is chosen;
+    without one it is geometric, unless the budget is a rho.
     """
     own = private_delta((query,), budget, delta=delta)
-    outer = None
-    if budget.whole_error:
-        cuts = cuts_by_place(query, edition=edition, noise=budget.noise)
-        outer = outer_plan(query, catalog, cuts_of=cuts)
-    made = budget.offer(query, delta=own, edition=edition, outer=outer)
+    chosen, offered = _chosen(query, budget, catalog, tariff, delta=own, edition=edition)
+    made = offered(chosen.budget)
     fine = fine_columns(query, catalog) if edition >= THIRD else ()
     if blocks is not None or fine:
         measurement = replace(made.measurement, blocks=blocks, fine=fine)
@@ -268,9 +293,43 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
         cost=_cost(made, delta=delta),
         identity=identity_of(query, made, catalog),
         delta=own,
+        catalog=catalog,
         sql=sql,
         edition=edition,
+        tariff=tariff,
+        noise_words=chosen.words,
     )
+
+
+def _chosen(  # noqa: PLR0913  # what is asked, and of whom
+    query: Query,
+    budget: Budget,
+    catalog: Catalog,
+    tariff: Tariff | None,
+    *,
+    delta: float | None,
+    edition: int,
+) -> tuple[ChosenNoise, Callable[[Budget], Offer]]:
+    """The budget with its noise chosen, and what a budget is offered."""
+
+    @cache
+    def offered(each: Budget) -> Offer:
+        return offer_of(query, each, catalog, delta=delta, edition=edition)
+
+    if tariff is None or edition <= THIRD:
+        return ChosenNoise(budget=budget), offered
+    return chosen_noise(budget, tariff, lambda each: (offered(each),)), offered
+
+
+def offer_of(
+    query: Query, budget: Budget, catalog: Catalog, *, delta: float | None, edition: int
+) -> Offer:
+    """What a query is answered with for a budget, with its whole error if that is wanted."""
+    outer = None
+    if budget.whole_error:
+        cuts = cuts_by_place(query, edition=edition, noise=budget.noise)
+        outer = outer_plan(query, catalog, cuts_of=cuts)
+    return budget.offer(query, delta=delta, edition=edition, outer=outer)
 
 
 def private_delta(parts: Sequence[Query], budget: Budget, *, delta: float) -> float | None:

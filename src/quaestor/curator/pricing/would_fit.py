@@ -75,6 +75,8 @@ def would_fit(account: Account, asked: AnyPriced, price: Price, *, analyst: str)
         except QuaestorError:  # so little that no mechanism draws such noise
             return False
 
+    if asked.noise_words and fits(replace(asked.budget, wanted_noise="geometric")):
+        return "the same question with geometric noise (--noise geometric)"
     found = _largest(asked.budget, fits)
     return None if found is None else f"the same question with {found}"
 
