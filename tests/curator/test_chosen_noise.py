@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyarrow import parquet
@@ -69,8 +69,9 @@ def test_the_answer_is_charged_for_just_that_and_its_intervals_hold(curator: Cur
     assert answer.releases == seen.releases
     assert answer.epsilon == seen.epsilon
     assert curator.ask(SUMS, epsilon=0.2).repeated
-    foretold = {each.name: each.half_width for each in seen.expected}
-    for column in answer.columns:
+    foretold: dict[str, Any] = {each.name: each.half_width for each in seen.expected}
+    columns: Any = answer.columns
+    for column in columns:
         above = max(column.upper[0], 0) - max(column.values[0], 0)  # no sum here is below zero
         assert above <= foretold[column.name] * (1 + 1e-9)
         assert column.values[0] < 0 or above == pytest.approx(foretold[column.name])

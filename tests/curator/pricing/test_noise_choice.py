@@ -31,7 +31,7 @@ mp.dps = 40
 
 
 def account(**terms: Any) -> AccountDefinition:
-    usual = {"name": "a", "epsilon": 1.0, "delta": 1e-6, "datasets": ("d",)}
+    usual: dict[str, Any] = {"name": "a", "epsilon": 1.0, "delta": 1e-6, "datasets": ("d",)}
     return AccountDefinition(**usual | terms)
 
 
@@ -197,9 +197,9 @@ def test_what_was_said_of_the_noise_is_kept() -> None:
     assert offered.noise == "geometric"
     assert all(isinstance(each.counted()[0], Geometric) for each in offered.releases)
     for noise in ("geometric", "gaussian"):
-        within = Budget(accuracy=Accuracy(within=900.0), wanted_noise=noise)  # type: ignore[arg-type]
+        within = Budget(accuracy=Accuracy(within=900.0), wanted_noise=noise)
         assert chosen(asked, within, tariff)[1].noise == noise
-        own = Budget(accuracy=Accuracy(within=900.0, noise=noise))  # type: ignore[arg-type]
+        own = Budget(accuracy=Accuracy(within=900.0, noise=noise))
         assert chosen(asked, own, tariff)[1].noise == noise
     _, rho = chosen(asked, Budget(rho=0.001), tariff)
     assert all(isinstance(each.counted()[0], DiscreteGaussian) for each in rho.releases)
