@@ -5,7 +5,7 @@ from __future__ import annotations
 from quaestor.accounting.calibrate import calibrate, calibrate_bounds, largest_count
 from quaestor.accounting.compose import Composition, compose, compose_nonadaptive
 from quaestor.accounting.explain import Explanation, ExplanationRow
-from quaestor.accounting.expressions import parse_release
+from quaestor.accounting.expressions import parse_release, parse_sum
 from quaestor.accounting.hypothesis import hypothesis_bounds
 from quaestor.accounting.hypothesis.priors import (
     IndependentPrior,
@@ -48,6 +48,7 @@ from quaestor.accounting.releases import (
     PureDP,
     RandomizedResponse,
     Release,
+    ReleaseSum,
     Repeated,
     SampledWithoutReplacement,
     Staircase,
@@ -172,6 +173,7 @@ __all__ = [
     "RandomizedResponse",
     "RefusedQuery",
     "Release",
+    "ReleaseSum",
     "Repeated",
     "RequestRefused",
     "SampledWithoutReplacement",
@@ -208,5 +210,6 @@ __all__ = [
     "hypothesis_bounds",
     "largest_count",
     "parse_release",
+    "parse_sum",
     "release_from_json",
 ]

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from quaestor.accounting.compose import Composition, compose
 from quaestor.accounting.expressions import parse_templates
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases import Release
+from quaestor.accounting.releases import Release, ReleaseSum, each_release
 from quaestor.accounting.releases.base import LARGEST_COUNT, check_real
 from quaestor.errors import InvalidExpression, InvalidParameter, TargetOutOfReach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    Builder = Callable[[float], Release | ReleaseSum | Composition]
 
 __all__ = [
     "Calibrated",
@@ -30,9 +32,7 @@ _TOLERANCE = 1e-12  # relative, of the parameter
 _CLOSE = 1e-10  # nats of delta at which the search stops
 
 
-def calibrate(
-    build: Callable[[float], Release | Composition], *, epsilon: float, delta: float
-) -> float:
+def calibrate(build: Builder, *, epsilon: float, delta: float) -> float:
     """The parameter value that costs the most and still fits the target.
 
     ``build`` turns a value into releases. Whether cost rises with it (an epsilon) or falls (the
@@ -48,9 +48,7 @@ def calibrate(
     return _search(build, epsilon=epsilon, delta=delta)[0]
 
 
-def calibrate_bounds(
-    build: Callable[[float], Release | Composition], *, epsilon: float, delta: float
-) -> Bounds:
+def calibrate_bounds(build: Builder, *, epsilon: float, delta: float) -> Bounds:
     """Enclose the best parameter value: one end fits for certain, the other one does not.
 
     Or it is the end of the parameter's own range.
@@ -107,7 +105,7 @@ def calibrate_expressions(texts: Iterable[str], *, epsilon: float, delta: float)
 
 
 def largest_count(
-    release: Release, *, epsilon: float, delta: float, in_advance: bool = False
+    release: Release | ReleaseSum, *, epsilon: float, delta: float, in_advance: bool = False
 ) -> int:
     """How many times ``release`` may be repeated within the target; 0 if not even once.
 
@@ -121,19 +119,18 @@ def largest_count(
     8
     """
     epsilon, delta = _checked_target(epsilon, delta)
-    if not isinstance(release, Release):
-        raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
+    releases = each_release((release,))
 
     def fits(count: int) -> bool:
         if delta >= 1.0:
             return True
-        spent = Composition((release * count,), in_advance=in_advance)
+        spent = Composition(tuple(each * count for each in releases), in_advance=in_advance)
         bounds = spent.delta_bounds(epsilon=epsilon)
         if bounds.lower <= delta < bounds.upper:  # at an edge, the inverse decides exactly
             return spent.epsilon(delta=delta) <= epsilon
         return bounds.upper <= delta
 
-    most = LARGEST_COUNT // release.counted()[1]
+    most = LARGEST_COUNT // max(each.counted()[1] for each in releases)
     good, bad = 0, 1
     while fits(bad):
         if bad == most:
@@ -161,7 +158,7 @@ class _Cost:
     other error is a fault, or the caller's, and goes through.
     """
 
-    def __init__(self, build: Callable[[float], Release | Composition], epsilon: float) -> None:
+    def __init__(self, build: Builder, epsilon: float) -> None:
         self._build, self._epsilon = build, epsilon
         self.refusal: InvalidParameter | None = None  # the last one
 
@@ -193,9 +190,7 @@ def _parameters(releases: tuple[Release, ...]) -> set[str]:
     return names
 
 
-def _search(
-    build: Callable[[float], Release | Composition], *, epsilon: float, delta: float
-) -> tuple[float, float]:
+def _search(build: Builder, *, epsilon: float, delta: float) -> tuple[float, float]:
     """A value that fits and one next to it that does not."""
     epsilon, delta = _checked_target(epsilon, delta)
     cost = _Cost(build, epsilon)

@@ -9,7 +9,7 @@ from quaestor.accounting import theorems
 from quaestor.accounting.curve_answers import CurveAnswers, checked_delta, checked_epsilon
 from quaestor.accounting.explain import CurveQuestion, Explanation, explain
 from quaestor.accounting.neighbours import check_neighbours
-from quaestor.accounting.releases import ApproxDP, PureDP, Release
+from quaestor.accounting.releases import ApproxDP, PureDP, Release, ReleaseSum, each_release
 from quaestor.accounting.releases.base import check_real
 from quaestor.accounting.second_opinion import (
     BlackBoxOpinion,
@@ -23,7 +23,7 @@ from quaestor.accounting.theorems.gaussian import GaussianProfile, is_gaussian
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from quaestor.accounting.curves.profile import Profile
     from quaestor.accounting.numerics.bounds import Bounds
@@ -34,13 +34,15 @@ __all__ = ["Composition", "compose", "compose_nonadaptive"]
 _LEAST_WIDTH = 1e-10
 
 
-def compose(*releases: Release) -> Composition:
+def compose(*releases: Release | ReleaseSum) -> Composition:
     """All these releases together, about the same people.
 
     The releases' parameters are fixed in advance; which mechanism, which query and in which order
     may depend on the answers so far. (Where parameters themselves depend on answers, a privacy
     filter is needed, and this is not one.) All are about the same neighbours: a release that is
     about people who come or go is refused beside one that is about records that are replaced.
+
+    A sum, ``a + b``, is taken for its releases.
 
     >>> from quaestor.accounting.releases import ApproxDP, Gaussian
     >>> spent = compose(ApproxDP(epsilon=0.1, delta=1e-8) * 30)
@@ -49,12 +51,10 @@ def compose(*releases: Release) -> Composition:
     >>> round(compose(Gaussian(sigma=20.0) * 100).epsilon(delta=1e-6), 6)
     2.254085
     """
-    _check(releases)
-    check_neighbours(releases)
-    return Composition(releases)
+    return Composition(_together(releases))
 
 
-def compose_nonadaptive(*releases: Release) -> Composition:
+def compose_nonadaptive(*releases: Release | ReleaseSum) -> Composition:
     """All these releases together, every query of them fixed before the first answer.
 
     Such as those of a dashboard. Only bounded range (the exponential mechanism) gains by it: for
@@ -67,9 +67,7 @@ def compose_nonadaptive(*releases: Release) -> Composition:
     >>> 0.634 < compose(chosen).epsilon(delta=1e-6) < 0.635
     True
     """
-    _check(releases)
-    check_neighbours(releases)
-    return Composition(releases, in_advance=True)
+    return Composition(_together(releases), in_advance=True)
 
 
 class Composition(CurveAnswers):
@@ -84,7 +82,7 @@ class Composition(CurveAnswers):
         name = "compose_nonadaptive" if self.in_advance else "compose"
         return f"{name}({', '.join(map(str, self.releases))})"
 
-    def then(self, *releases: Release) -> Composition:
+    def then(self, *releases: Release | ReleaseSum) -> Composition:
         """The same with more releases; a long history is not composed again.
 
         What was computed for the history is carried on, so that pricing one more release costs as
@@ -95,19 +93,18 @@ class Composition(CurveAnswers):
         >>> spent.epsilon(delta=1e-6) < spent.then(Laplace(scale=10.0)).epsilon(delta=1e-6)
         True
         """
-        _check(releases)
-        check_neighbours((*self.releases, *releases))
-        longer = Composition(self.releases + releases, in_advance=self.in_advance)
-        longer.__dict__["_losses"] = self._losses.then(releases)
-        of_black_boxes = self._is_of_black_boxes and all(map(_is_black_box, releases))
+        more = each_release(releases)
+        longer = Composition(_together((*self.releases, *more)), in_advance=self.in_advance)
+        longer.__dict__["_losses"] = self._losses.then(more)
+        of_black_boxes = self._is_of_black_boxes and all(map(_is_black_box, more))
         longer.__dict__["_is_of_black_boxes"] = of_black_boxes
         if of_black_boxes and not self._is_exact:  # too many different ones
             longer.__dict__["_profile"] = longer._bracket()
         gaussian = self.__dict__.get("_gaussian")
-        if gaussian is not None and all(map(is_gaussian, releases)):
-            longer.__dict__["_gaussian"] = gaussian.then(releases)
+        if gaussian is not None and all(map(is_gaussian, more)):
+            longer.__dict__["_gaussian"] = gaussian.then(more)
         if not self._is_exact:
-            longer.__dict__["_opinion"] = self._opinion.then(releases)
+            longer.__dict__["_opinion"] = self._opinion.then(more)
         return longer
 
     @cached_property
@@ -231,10 +228,11 @@ class Composition(CurveAnswers):
         return self._profile.theorem.name
 
 
-def _check(releases: Iterable[object]) -> None:
-    for release in releases:
-        if not isinstance(release, Release):
-            raise InvalidParameter("release", release, "a release, such as PureDP(epsilon=0.1)")
+def _together(given: Sequence[Release | ReleaseSum]) -> tuple[Release, ...]:
+    """The releases, sums among them taken apart, if all are about the same neighbours."""
+    releases = each_release(given)
+    check_neighbours(releases)
+    return releases
 
 
 def _is_black_box(release: Release) -> bool:

@@ -17,11 +17,11 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
-from quaestor.accounting.releases import RELEASES, Release
+from quaestor.accounting.releases import RELEASES, Release, ReleaseSum
 from quaestor.accounting.releases.codec import build_release
 from quaestor.errors import InvalidExpression, InvalidParameter
 
-__all__ = ["Template", "parse_release", "parse_releases", "parse_templates"]
+__all__ = ["Template", "parse_release", "parse_releases", "parse_sum", "parse_templates"]
 
 _LONGEST = 4096
 _DEEPEST = 16
@@ -128,6 +128,15 @@ def parse_releases(text: str) -> tuple[Release, ...]:
     ['PureDP(epsilon=1.0)', 'PureDP(epsilon=0.5) * 2']
     """
     return tuple(template.build() for template in parse_templates(text))
+
+
+def parse_sum(text: str) -> ReleaseSum:
+    """Read what ``str`` writes of a sum, and what the command line takes as one argument.
+
+    >>> print(parse_sum("PureDP(epsilon=1) + 2 * PureDP(epsilon=0.5)") * 3)
+    PureDP(epsilon=1.0) * 3 + PureDP(epsilon=0.5) * 6
+    """
+    return ReleaseSum(parse_releases(text))
 
 
 def parse_templates(text: str) -> tuple[Template, ...]:

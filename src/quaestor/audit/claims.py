@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from quaestor.accounting.compose import Composition, compose
-from quaestor.accounting.releases import ApproxDP, PureDP, Release
+from quaestor.accounting.releases import ApproxDP, PureDP, Release, ReleaseSum
 from quaestor.accounting.releases.base import LARGEST_EPSILON, check_real
 from quaestor.errors import InvalidParameter
 
@@ -30,7 +30,7 @@ class Claim:
     @classmethod
     def of(
         cls,
-        promise: Release | Composition | Claim | None = None,
+        promise: Release | ReleaseSum | Composition | Claim | None = None,
         *,
         epsilon: float | None = None,
         delta: float | None = None,
@@ -43,7 +43,7 @@ class Claim:
             return promise
         if isinstance(promise, PureDP | ApproxDP) and delta is None and epsilon is None:
             epsilon, delta, promise = promise.epsilon, getattr(promise, "delta", 0.0), None
-        if isinstance(promise, Release):
+        if isinstance(promise, Release | ReleaseSum):
             promise = compose(promise)
         if isinstance(promise, Composition) and epsilon is None:
             return cls(_points(promise, delta), promise)

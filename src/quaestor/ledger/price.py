@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quaestor.accounting.releases import Release
+from quaestor.accounting.releases import Release, ReleaseSum
 from quaestor.errors import BudgetExceeded, InvalidParameter
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.amounts import above, below, shown_above, shown_below
@@ -60,8 +60,9 @@ class Request:
 
 
 def checked_releases(field: str, value: object) -> tuple[Release, ...]:
-    """A list of releases, or a single one, as a tuple; or an error that says what is wrong."""
+    """A list, a sum, or a single release, as a tuple; or an error that says what is wrong."""
     listed = (value,) if isinstance(value, Release) else value
+    listed = listed.releases if isinstance(listed, ReleaseSum) else listed
     if not isinstance(listed, list | tuple) or not listed:
         raise InvalidParameter(field, value, "a list of at least one release")
     for release in listed:

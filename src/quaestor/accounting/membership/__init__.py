@@ -10,7 +10,7 @@ from quaestor.accounting.membership.result import AcrossComposition
 from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.membership.worst_case import MembershipQuestion
 from quaestor.accounting.neighbours import check_neighbours
-from quaestor.accounting.releases import Release
+from quaestor.accounting.releases import Release, ReleaseSum
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def check_databases(databases: object) -> dict[str, tuple[Release, ...]]:
         if not isinstance(name, str):
             raise InvalidParameter("databases", name, "named by texts")
         listed = (releases,) if isinstance(releases, Release) else releases
+        listed = listed.releases if isinstance(listed, ReleaseSum) else listed
         if not isinstance(listed, list | tuple):
             raise InvalidParameter(name, releases, "a list of releases")
         for release in listed:

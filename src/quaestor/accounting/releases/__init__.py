@@ -14,6 +14,7 @@ from quaestor.accounting.releases.gaussian import Gaussian, GaussianDP, ZeroConc
 from quaestor.accounting.releases.geometric import Geometric
 from quaestor.accounting.releases.laplace import Laplace
 from quaestor.accounting.releases.randomized_response import RandomizedResponse
+from quaestor.accounting.releases.release_sum import ReleaseSum, each_release
 from quaestor.accounting.releases.sampled import PoissonSampled, SampledWithoutReplacement
 from quaestor.accounting.releases.sketch import GraphSketch, MatrixSketch
 from quaestor.accounting.releases.staircase import Staircase
@@ -39,12 +40,14 @@ __all__ = [
     "PureDP",
     "RandomizedResponse",
     "Release",
+    "ReleaseSum",
     "Repeated",
     "SampledWithoutReplacement",
     "Staircase",
     "TruncatedPoissonGaussian",
     "ZeroConcentratedDP",
     "counts_of",
+    "each_release",
 ]
 
 # Every kind that expressions and JSON may name. A new mechanism adds one line here.

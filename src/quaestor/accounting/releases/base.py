@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.numerics.complexes import Floats
     from quaestor.accounting.releases.loss_ends import LossEnd
     from quaestor.accounting.releases.opinion import Opinion
+    from quaestor.accounting.releases.release_sum import ReleaseSum
 
 __all__ = [
     "LARGEST_COUNT",
@@ -334,6 +335,12 @@ class Release:
         return repeated(self, count)
 
     __rmul__ = __mul__
+
+    def __add__(self, other: Release | ReleaseSum) -> ReleaseSum:
+        """This release, and then the other: both are made, about the same people."""
+        from quaestor.accounting.releases.release_sum import ReleaseSum
+
+        return ReleaseSum((self,)) + other
 
     def to_dict(self) -> dict[str, Any]:
         """The description as plain JSON values, under the name of its type."""

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from quaestor.accounting.releases import RELEASES, Release
 from quaestor.errors import InvalidParameter
 
-__all__ = ["build_release", "release_from_dict", "release_from_json"]
+__all__ = ["build_release", "checked_json", "release_from_dict", "release_from_json"]
 
 
 def build_release(name: str, parameters: dict[str, Any]) -> Release:
@@ -50,11 +50,13 @@ def release_from_json(text: str) -> Release:
     >>> release_from_json('{"type": "PureDP", "epsilon": 0.5}')
     PureDP(epsilon=0.5)
     """
+    return release_from_dict(checked_json(text))
+
+
+def checked_json(text: str) -> Any:
+    """The values of JSON text, which has neither infinities nor a field twice."""
     try:
-        described = json.loads(
-            text, parse_constant=_refuse_constant, object_pairs_hook=_without_doubles
-        )
-        return release_from_dict(described)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_doubles)
     except InvalidParameter:
         raise
     except (TypeError, ValueError, RecursionError) as problem:
