@@ -9,6 +9,7 @@ from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 import quaestor
+from docs.formulas import render
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -44,7 +45,7 @@ myst_heading_anchors = 4
 
 # Formulas are rendered while building, by the KaTeX whose style sheet is in _static/katex.
 katex_prerender = True
-sphinxcontrib.katex.STARTUP_TIMEOUT = sphinxcontrib.katex.RENDER_TIMEOUT = 600.0  # busy machines
+sphinxcontrib.katex.render_latex = render
 katex_css_path = "katex/katex.min.css"
 
 html_theme = "furo"

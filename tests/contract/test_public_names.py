@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -309,3 +310,28 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
     )
     assert done.stdout == "[]\n"
+
+
+# Examples.
+
+PACKAGES = (
+    "quaestor",
+    "quaestor.audit",
+    "quaestor.client",
+    "quaestor.client.remote_curator",
+    "quaestor.curator",
+    "quaestor.interop.dp_accounting",
+    "quaestor.interop.opacus",
+    "quaestor.ledger",
+    "quaestor.mechanisms",
+    "quaestor.notebook",
+)
+PUBLIC = [(package, name) for package in PACKAGES for name in import_module(package).__all__]
+
+
+@pytest.mark.parametrize(("package", "name"), PUBLIC, ids=[".".join(each) for each in PUBLIC])
+def test_every_public_name_has_an_example(package: str, name: str) -> None:
+    """The doctests of its module run it."""
+    value = getattr(import_module(package), name)
+    if not isinstance(value, tuple):  # a list of names or values is its own example
+        assert ">>> " in own_words(value)

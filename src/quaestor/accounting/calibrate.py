@@ -52,6 +52,11 @@ def calibrate_bounds(build: Builder, *, epsilon: float, delta: float) -> Bounds:
     """Enclose the best parameter value: one end fits for certain, the other one does not.
 
     Or it is the end of the parameter's own range.
+
+    >>> from quaestor import PureDP
+    >>> best = calibrate_bounds(lambda e: PureDP(epsilon=e) * 4, epsilon=1.0, delta=0.0)
+    >>> 0.25 in best
+    True
     """
     fits, fails = _search(build, epsilon=epsilon, delta=delta)
     cost = _Cost(build, epsilon)

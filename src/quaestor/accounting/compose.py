@@ -71,7 +71,13 @@ def compose_nonadaptive(*releases: Release | ReleaseSum) -> Composition:
 
 
 class Composition(CurveAnswers):
-    """What is lost by a list of releases; every number is certified."""
+    """What is lost by a list of releases; every number is certified.
+
+    >>> from quaestor import PureDP
+    >>> spent = compose(PureDP(epsilon=0.25) * 4)
+    >>> spent.epsilon(delta=0.0), spent.theorem
+    (1.0, 'optimal')
+    """
 
     def __init__(self, releases: tuple[Release, ...], *, in_advance: bool = False) -> None:
         """Keep the description; nothing is computed before the first question."""

@@ -38,6 +38,11 @@ class ExplanationRow:
         bounds: an enclosure of the number the theorem promises; None where it promises none.
         note: why it does not apply, or what to know about the number.
         best: whether this is the answer that ``compose`` gives.
+
+    >>> from quaestor import PureDP, compose
+    >>> row = compose(PureDP(epsilon=0.5) * 2).explain(delta=0.0).best
+    >>> row.best, row.bounds.upper
+    (True, 1.0)
     """
 
     theorem: str
@@ -49,7 +54,13 @@ class ExplanationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(Presented):
-    """The rows, for the question that was asked."""
+    """The rows, for the question that was asked.
+
+    >>> from quaestor import PureDP, compose
+    >>> told = compose(PureDP(epsilon=0.5) * 2).explain(delta=0.0)
+    >>> told.best.theorem, told.best.bounds.upper
+    ('optimal', 1.0)
+    """
 
     quantity: str
     given: str

@@ -43,7 +43,12 @@ _PATIENCE = 3
 
 
 class Vertex(NamedTuple):
-    """A corner of the privacy region's lower boundary, rounded towards the origin."""
+    """A corner of the privacy region's lower boundary, rounded towards the origin.
+
+    >>> from quaestor import ApproxDP, compose
+    >>> compose(ApproxDP(epsilon=0.0, delta=0.25)).tradeoff().vertices()[0]
+    Vertex(false_positive=0.0, false_negative=0.75)
+    """
 
     false_positive: float
     false_negative: float
@@ -57,6 +62,11 @@ class Tradeoff(Presented):
         No test reaches below :math:`f(a) = \sup_{\varepsilon \ge 0} \max(0, 1 -
         \delta(\varepsilon) - e^{\varepsilon}a, e^{-\varepsilon}(1 - \delta(\varepsilon) - a))`
         [Kairouz, Oh, Viswanath, Theorem 2.1 and Corollary 2.3].
+
+    >>> from quaestor import ApproxDP, compose
+    >>> region = compose(ApproxDP(epsilon=0.0, delta=0.25)).tradeoff()
+    >>> region.false_negative(false_positive=0.25)
+    0.5
     """
 
     profile: Profile

@@ -32,6 +32,11 @@ class Fixed(Adversary):
 
     Where each target is a black box, such an adversary is optimal: with :class:`FourPoints` in
     every round no adaptive one gains more [Kairouz, Oh, Viswanath, Theorem 3.3].
+
+    >>> from quaestor.audit import FourPoints
+    >>> challenge = Challenge(target=FourPoints(epsilon=1.0), zero=0, one=1)
+    >>> Fixed((challenge, challenge)).rounds
+    2
     """
 
     planned: tuple[Challenge, ...]
@@ -50,14 +55,29 @@ class Fixed(Adversary):
 
 
 def always(target: Any, neighbours: tuple[Any, Any], *, rounds: int = 1) -> Fixed:
-    """The same challenge in every round."""
+    """The same challenge in every round.
+
+    >>> from quaestor.audit import FourPoints
+    >>> always(FourPoints(epsilon=1.0), (0, 1), rounds=3).rounds
+    3
+    """
     zero, one = neighbours
     challenge = Challenge(target=target_of(target), zero=zero, one=one)
     return Fixed(tuple(repeat(challenge, check_count("rounds", rounds, largest=10**6))))
 
 
 class Adaptive(Adversary):
-    """Chooses by the outputs so far; runs with equal outputs get the same challenge."""
+    """Chooses by the outputs so far; runs with equal outputs get the same challenge.
+
+    >>> from quaestor.audit import Experiment, FourPoints
+    >>> class Switching(Adaptive):
+    ...     rounds = 2
+    ...     def choose(self, history):
+    ...         weak = FourPoints(epsilon=0.5 if history == (0,) else 1.0)
+    ...         return Challenge(target=weak, zero=0, one=1)
+    >>> len(Experiment(adversary=Switching()).run(100).rounds)
+    2
+    """
 
     @abstractmethod
     def choose(self, history: tuple[Any, ...]) -> Challenge:
@@ -89,6 +109,10 @@ class RangeSeeker(Adaptive):
 
     with t on a lattice, which is a policy like any other: what it reaches is a lower bound. For
     ``fixed`` t it is the adversary that does not adapt.
+
+    >>> seeker = RangeSeeker(epsilon=1.0, rounds=2, goal=0.5)
+    >>> seeker.goal, 0.0 < seeker.delta() < 1.0
+    (0.5, True)
     """
 
     def __init__(

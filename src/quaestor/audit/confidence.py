@@ -54,7 +54,11 @@ _FINE = 1e-7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How often a test said "one" in each world, and of how many runs."""
+    """How often a test said "one" in each world, and of how many runs.
+
+    >>> Counts(said_in_one=90, runs_in_one=100, said_in_zero=10, runs_in_zero=100).runs_in_one
+    100
+    """
 
     said_in_one: int
     runs_in_one: int

@@ -40,7 +40,11 @@ _MOST_COLUMNS_ALONE = 16
 
 
 class Distinguisher(ABC):
-    """A way to learn scores."""
+    """A way to learn scores.
+
+    >>> [each.name for each in DISTINGUISHERS]
+    ['threshold', 'histogram', 'joint histogram', 'lowest bits', 'classifier']
+    """
 
     name: str
 
@@ -50,7 +54,15 @@ class Distinguisher(ABC):
 
 
 class Threshold(Distinguisher):
-    """Each output as it is, and their sum."""
+    """Each output as it is, and their sum.
+
+    >>> from quaestor.audit import audit
+    >>> from quaestor.mechanisms import RandomizedResponse
+    >>> told, tests = RandomizedResponse(epsilon=1.0), [Threshold()]
+    >>> report = audit(told, neighbours=(0, 1), runs=1000, distinguishers=tests)
+    >>> {finding.test for finding in report.findings}
+    {'threshold'}
+    """
 
     name = "threshold"
 
@@ -68,6 +80,13 @@ class Histogram(Distinguisher):
     """How likely the value of each column is in either world; logarithms are added up.
 
     For independent rounds this is the likelihood ratio, as far as it can be learned.
+
+    >>> from quaestor.audit import audit
+    >>> from quaestor.mechanisms import RandomizedResponse
+    >>> told, tests = RandomizedResponse(epsilon=1.0), [Histogram()]
+    >>> report = audit(told, neighbours=(0, 1), runs=1000, distinguishers=tests)
+    >>> {finding.test for finding in report.findings}
+    {'histogram'}
     """
 
     name = "histogram"
@@ -84,7 +103,15 @@ class Histogram(Distinguisher):
 
 
 class Joint(Distinguisher):
-    """How likely the whole output is in either world, where there are few different ones."""
+    """How likely the whole output is in either world, where there are few different ones.
+
+    >>> from quaestor.audit import audit
+    >>> from quaestor.mechanisms import RandomizedResponse
+    >>> told, tests = RandomizedResponse(epsilon=1.0), [Joint()]
+    >>> report = audit(told, neighbours=(0, 1), rounds=2, runs=1000, distinguishers=tests)
+    >>> {finding.test for finding in report.findings}
+    {'joint histogram'}
+    """
 
     name = "joint histogram"
 
@@ -103,6 +130,9 @@ class LowestBits(Distinguisher):
 
     Noise that was drawn as a float and added to a value leaves traces of the value in them: which
     powers of two divide the sum, given its magnitude.
+
+    >>> LowestBits().name
+    'lowest bits'
     """
 
     name = "lowest bits"
@@ -124,7 +154,11 @@ class LowestBits(Distinguisher):
 
 
 class Learned(Distinguisher):
-    """A classifier of outputs that are several numbers: logistic regression, and a tree."""
+    """A classifier of outputs that are several numbers: logistic regression, and a tree.
+
+    >>> Learned().name
+    'classifier'
+    """
 
     name = "classifier"
 
@@ -142,6 +176,14 @@ class LikelihoodRatio(Distinguisher):
     """The logarithm of the ratio of the two worlds' densities, where these are known.
 
     ``of`` takes the outputs of all rounds and gives one number for each run.
+
+    >>> from quaestor.audit import audit
+    >>> from quaestor.mechanisms import RandomizedResponse
+    >>> def known(rounds):
+    ...     return np.where(np.asarray(rounds[0]) == 1, 1.0, -1.0)
+    >>> told, tests = RandomizedResponse(epsilon=1.0), [LikelihoodRatio(known)]
+    >>> audit(told, neighbours=(0, 1), runs=1000, distinguishers=tests).runs
+    1000
     """
 
     of: Callable[[tuple[Outputs, ...]], NDArray[np.float64]]

@@ -39,7 +39,12 @@ _FEWEST_CHUNKS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenge:
-    """What the adversary picks in one round: a target and two neighbouring databases."""
+    """What the adversary picks in one round: a target and two neighbouring databases.
+
+    >>> from quaestor.audit import FourPoints
+    >>> Challenge(target=FourPoints(epsilon=1.0), zero=0, one=1).one
+    1
+    """
 
     target: Target
     zero: Any
@@ -47,7 +52,12 @@ class Challenge:
 
 
 class Adversary(ABC):
-    """Picks the challenges of ``rounds`` rounds."""
+    """Picks the challenges of ``rounds`` rounds.
+
+    >>> from quaestor.audit import FourPoints, always
+    >>> isinstance(always(FourPoints(epsilon=1.0), (0, 1)), Adversary)
+    True
+    """
 
     rounds: int
 
@@ -60,7 +70,12 @@ class Adversary(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Transcripts:
-    """What was played: the hidden hypothesis of each run, and the outputs of each round."""
+    """What was played: the hidden hypothesis of each run, and the outputs of each round.
+
+    >>> played = Transcripts(np.array([True, False]), (np.array([1, 0]),))
+    >>> len(played), len(played.part(0, 1))
+    (2, 1)
+    """
 
     hidden: NDArray[np.bool_]
     rounds: tuple[Outputs, ...]

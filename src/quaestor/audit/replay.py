@@ -23,6 +23,10 @@ class Replay:
     sensitivity that was really used. ``other_path`` counts the seeds for which the two runs drew a
     different amount of randomness: the control flow depends on the data. ``other_shape`` counts
     those whose outputs cannot be subtracted from each other.
+
+    >>> same = Replay(times=100, largest_difference=0.0, other_path=0, other_shape=0)
+    >>> same.other_path
+    0
     """
 
     times: int

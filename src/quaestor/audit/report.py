@@ -19,7 +19,15 @@ __all__ = ["Finding", "MeasuredPoint", "Report"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one test showed on fresh runs, in one of the two directions."""
+    """What one test showed on fresh runs, in one of the two directions.
+
+    >>> from quaestor.audit import audit
+    >>> from quaestor.mechanisms import RandomizedResponse
+    >>> told = RandomizedResponse(epsilon=1.0)
+    >>> found = audit(told, neighbours=(0, 1), runs=1000, confidence=0.999999).best
+    >>> found.claimed_epsilon, found.violates
+    (1.0, False)
+    """
 
     test: str
     looks_at: str
@@ -58,6 +66,12 @@ class MeasuredPoint:
     """One threshold of a test: shares of false alarms and missed detections.
 
     ``most_...`` are upper bounds; for all points together they hold with the report's confidence.
+
+    >>> point = MeasuredPoint(
+    ...     false_positive=0.1, false_negative=0.2, most_false_positive=0.2, most_false_negative=0.3
+    ... )
+    >>> point.most_false_positive >= point.false_positive
+    True
     """
 
     false_positive: float
@@ -73,6 +87,13 @@ class Report(Presented):
     With a probability of at least ``confidence``, over the runs, every finding's ``epsilon`` is
     true: the target is not (epsilon', its delta)-DP for any smaller epsilon'. That nothing was
     found proves nothing.
+
+    >>> from quaestor.audit import audit
+    >>> from quaestor.mechanisms import RandomizedResponse
+    >>> told = RandomizedResponse(epsilon=1.0)
+    >>> report = audit(told, neighbours=(0, 1), runs=1000, confidence=0.999999)
+    >>> report.violated, report.runs, report.epsilon <= 1.0
+    (False, 1000, True)
     """
 
     claim: Claim

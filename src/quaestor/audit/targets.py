@@ -27,6 +27,12 @@ class Target(ABC):
 
     ``in_turn`` says that outputs may depend on when they are made, as times do: then runs of both
     worlds are played in turn, in random order, and never in blocks.
+
+    >>> class Constant(Target):
+    ...     def many(self, database, count):
+    ...         return [0] * count
+    >>> target_of(Constant()).many("anything", 2)
+    [0, 0]
     """
 
     in_turn = False
@@ -38,7 +44,13 @@ class Target(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An error in place of an output: what an attacker sees of it is its kind."""
+    """An error in place of an output: what an attacker sees of it is its kind.
+
+    >>> def broken(database):
+    ...     raise KeyError(database)
+    >>> target_of(broken).many("anything", 1)
+    [Raised(kind='KeyError')]
+    """
 
     kind: str
 
@@ -92,7 +104,11 @@ class _Elementwise(Target):
 
 @dataclass(frozen=True, slots=True)
 class Timed(Target):
-    """How long an answer takes, in nanoseconds, in place of the answer."""
+    """How long an answer takes, in nanoseconds, in place of the answer.
+
+    >>> len(Timed(sorted).many([3, 1, 2], 5))
+    5
+    """
 
     target: Callable[[Any], Any]
     in_turn = True
@@ -111,6 +127,9 @@ class Coin(Target):
     """A coin whose odds are the database: 1 with that probability.
 
     The worst of bounded range is a pair of such coins [Dong, Durfee, Rogers, Lemma 4.1].
+
+    >>> Coin().many(1.0, 3).tolist()
+    [1, 1, 1]
     """
 
     def many(self, database: Any, count: int) -> Outputs:
@@ -125,6 +144,9 @@ class FourPoints(Target):
 
     0 and 3 tell all, with probability delta; else it is randomized response [Kairouz, Oh,
     Viswanath, proof of Theorem 3.3].
+
+    >>> FourPoints(epsilon=0.0, delta=1.0).many(1, 3).tolist()
+    [3, 3, 3]
     """
 
     epsilon: float

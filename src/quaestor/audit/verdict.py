@@ -130,7 +130,15 @@ def audit_experiment(  # noqa: PLR0913  # what an audit may be told
     processes: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> Report:
-    """The same for any adversary, classic or generalized."""
+    """The same for any adversary, classic or generalized.
+
+    >>> from quaestor import PureDP
+    >>> from quaestor.audit import Experiment, FourPoints, always
+    >>> game = Experiment(adversary=always(FourPoints(epsilon=1.0), (0, 1), rounds=2))
+    >>> claim = PureDP(epsilon=1.0) * 2
+    >>> audit_experiment(game, claim=claim, runs=1000, confidence=0.999999).violated
+    False
+    """
     claimed = Claim.of(claim)
     check_count("runs", runs, smallest=_FEWEST_RUNS, largest=_MOST_RUNS)
     check_real("confidence", confidence, low=0.5, high=1 - 1e-9)

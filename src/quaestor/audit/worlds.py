@@ -21,7 +21,11 @@ __all__ = ["Classic", "Memberships", "Worlds"]
 
 
 class Worlds(ABC):
-    """Two hypotheses about the hidden bits."""
+    """Two hypotheses about the hidden bits.
+
+    >>> isinstance(Classic(), Worlds)
+    True
+    """
 
     @abstractmethod
     def draw(self, hidden: NDArray[np.bool_], rounds: int, coins: Generator) -> NDArray[np.bool_]:
@@ -30,7 +34,13 @@ class Worlds(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Classic(Worlds):
-    """One bit for all rounds."""
+    """One bit for all rounds.
+
+    >>> from quaestor.audit import Experiment, FourPoints, always
+    >>> game = Experiment(adversary=always(FourPoints(epsilon=1.0), (0, 1)), worlds=Classic())
+    >>> len(game.run(100))
+    100
+    """
 
     def draw(self, hidden: NDArray[np.bool_], rounds: int, coins: Generator) -> NDArray[np.bool_]:
         """The hypothesis itself, in every round."""

@@ -27,7 +27,12 @@ _FIRST, _LONGEST = 0.05, 0.25  # seconds between two looks at a job
 
 
 class RemoteCurator:
-    """Asks a service. Who asks, and in which groups, is known by the token alone."""
+    """Asks a service. Who asks, and in which groups, is known by the token alone.
+
+    >>> from quaestor import connect
+    >>> connect("https://data.example.org", token="qst_1")
+    <curator behind <service at https://data.example.org>>
+    """
 
     def __init__(
         self, wire: ServiceWire, *, progress: Callable[[str], None] | bool | None = None

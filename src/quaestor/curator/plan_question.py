@@ -25,6 +25,10 @@ class PlanQuestion:
             PlanQuestion(question="SELECT AVG(age) FROM visits", epsilon=0.2),
         ]
         account, made = curator.submit_plan(plan, analyst="ada", purpose="annual report")
+
+    >>> asked = PlanQuestion(question="SELECT COUNT(*) AS n FROM visits", epsilon=0.1)
+    >>> asked.epsilon
+    0.1
     """
 
     question: str | Question

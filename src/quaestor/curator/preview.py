@@ -56,6 +56,15 @@ class Preview(Presented):
     ``rows`` is how many rows the answer has, if that is public. ``free`` says that the question
     was answered before, so that asking it again costs nothing. ``quota_of`` is the analyst whose
     quota all of this is about: whether the account's total suffices is seen when one asks.
+
+    >>> from quaestor import Geometric
+    >>> preview = Preview(
+    ...     question="SELECT COUNT(*) AS n FROM visits", dataset="visits", account="trial",
+    ...     releases=(Geometric(scale=10.0),), epsilon=0.1, delta=0.0, expected=(), confidence=0.95,
+    ...     rows=1, meters=(), fits=True, free=False,
+    ... )
+    >>> preview.fits, preview.epsilon
+    (True, 0.1)
     """
 
     question: str

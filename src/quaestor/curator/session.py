@@ -44,7 +44,7 @@ __all__ = ["Curator", "OpenAccounts"]
 
 
 class Curator:
-    """Answers questions about the tables of a catalog, and charges a ledger for them.
+    r"""Answers questions about the tables of a catalog, and charges a ledger for them.
 
     ::
 
@@ -62,6 +62,29 @@ class Curator:
         progress: told, in a few words, what is being done.
         time_step: if not 0, new answers, and failures after a charge, come a whole number of steps
             of so many seconds after the engine began: how long it took says little then.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> catalog = '''
+    ... [tables.visits]
+    ... file = "visits.csv"
+    ... unit = "patient"
+    ... rows = 2
+    ... groups = 1
+    ... [tables.visits.columns]
+    ... patient = { kind = "integer" }
+    ... [accounts.trial]
+    ... epsilon = 1.0
+    ... delta = 1e-6
+    ... '''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "visits.csv").write_text("patient\n1\n2\n")
+    ...     _ = Path(folder, "quaestor.toml").write_text(catalog)
+    ...     with Curator.from_file(Path(folder, "quaestor.toml")) as curator:
+    ...         _ = curator.open_account("trial")
+    ...         answer = curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon=0.25)
+    ...         answer.epsilon <= 0.25, answer.receipt
+    (True, 1)
     """
 
     def __init__(

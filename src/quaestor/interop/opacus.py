@@ -40,6 +40,12 @@ class QuaestorAccountant(_interface()):  # type: ignore[misc]  # known only when
     Each step is Gaussian noise on a Poisson sample; neighbours differ by one person's presence.
     ``history`` holds ``(noise_multiplier, sample_rate, num_steps)`` and may be set from outside,
     as Opacus does when it looks for a noise multiplier.
+
+    >>> accountant = QuaestorAccountant()
+    >>> accountant.step(noise_multiplier=2.0, sample_rate=1.0)
+    >>> accountant.step(noise_multiplier=2.0, sample_rate=1.0)
+    >>> len(accountant), 2.0 < accountant.get_epsilon(delta=1e-6) < 4.0
+    (2, True)
     """
 
     def __init__(self) -> None:

@@ -54,7 +54,12 @@ class _AnswerPair(NamedTuple):
 
 
 class StoredAnswer(_AnswerPair):  # a pair for those who take it apart
-    """An answer as it was released, word for word, with the entry that paid for it."""
+    """An answer as it was released, word for word, with the entry that paid for it.
+
+    >>> stored = StoredAnswer(1, "42")
+    >>> stored.entry, stored.text
+    (1, '42')
+    """
 
     version: str = ""
     """The version of the data that it is of; empty if no refresh was recorded before it."""
@@ -70,7 +75,19 @@ class StoredAnswer(_AnswerPair):  # a pair for those who take it apart
 
 
 class Account(AccountView):
-    """One account. Made by a :class:`Ledger`; it remembers nothing that its store does not know."""
+    """One account. Made by a :class:`Ledger`; it remembers nothing that its store does not know.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from quaestor import PureDP
+    >>> from quaestor.ledger import AccountDefinition, Ledger
+    >>> trial = AccountDefinition(name="trial", epsilon=1.0, delta=1e-6, datasets=("patients",))
+    >>> with TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.db") as ledger:
+    ...     account = ledger.open_account(trial)
+    ...     with account.reserve(PureDP(epsilon=0.25)) as charge:
+    ...         charge.release("42")
+    ...     account.price(PureDP(epsilon=0.875)).fits
+    False
+    """
 
     def __init__(self, store: Store, definition: AccountDefinition) -> None:
         """Keep the definition, which never changes."""

@@ -58,6 +58,13 @@ class Ledger:
         create: whether to make a new ledger where there is none.
         read_only: whether nothing is to be written, not even by the store: for those who may only
             read it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> trial = AccountDefinition(name="trial", epsilon=1.0, delta=1e-6, datasets=("patients",))
+    >>> with TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.db") as ledger:
+    ...     account = ledger.open_account(trial)
+    ...     [each.name for each in ledger.accounts()]
+    ['trial']
     """
 
     def __init__(

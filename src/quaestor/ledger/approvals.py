@@ -43,7 +43,12 @@ _LAST = 2**62  # beyond the last event of any chain
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """One question of a plan; its fields are parameters of :meth:`Account.reserve`."""
+    """One question of a plan; its fields are parameters of :meth:`Account.reserve`.
+
+    >>> from quaestor import PureDP
+    >>> Proposal(releases=PureDP(epsilon=0.25), purpose="a first look").purpose
+    'a first look'
+    """
 
     releases: Sequence[Release] | Release
     dataset: str | None = None
@@ -55,7 +60,16 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What somebody would like to ask, and what was decided about it: a question, or a plan."""
+    """What somebody would like to ask, and what was decided about it: a question, or a plan.
+
+    >>> from quaestor import PureDP
+    >>> asked = Submission(
+    ...     id="1", status="submitted", time="2026-01-01T00:00:00Z", analyst="ann",
+    ...     dataset="visits", purpose="", query="", releases=(PureDP(epsilon=0.25),),
+    ... )
+    >>> asked.status, asked.decided_by
+    ('submitted', '')
+    """
 
     id: str
     status: str

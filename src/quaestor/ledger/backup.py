@@ -30,6 +30,14 @@ def backup_ledger(ledger: Ledger, path: str | Path) -> tuple[Verification, ...]:
 
     The file is SQLite, whichever store the ledger has. It can be read and verified, and takes no
     charges. Note the heads that this returns where those who write to the ledger cannot.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from quaestor.ledger import AccountDefinition, Ledger
+    >>> trial = AccountDefinition(name="trial", epsilon=1.0, delta=1e-6, datasets=("patients",))
+    >>> with TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.db") as ledger:
+    ...     account = ledger.open_account(trial)
+    ...     [each.account for each in backup_ledger(ledger, f"{folder}/backup.db")]
+    ['trial']
     """
     place = Path(path).resolve()
     back_up(ledger._store, place)  # noqa: SLF001  # another half of the same thing
@@ -57,6 +65,17 @@ def restore_ledger(
 
     Raises:
         LedgerCorrupted: the backup is damaged, or older than the heads.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from quaestor.ledger import AccountDefinition, Ledger
+    >>> trial = AccountDefinition(name="trial", epsilon=1.0, delta=1e-6, datasets=("patients",))
+    >>> with TemporaryDirectory() as folder:
+    ...     with Ledger(f"{folder}/ledger.db") as ledger:
+    ...         account = ledger.open_account(trial)
+    ...         saved = backup_ledger(ledger, f"{folder}/backup.db")
+    ...     back = restore_ledger(f"{folder}/backup.db", f"{folder}/new.db", reason="a new disk")
+    ...     [each.account for each in back]
+    ['trial']
     """
     said = texts.line("reason", reason)
     if not said:

@@ -58,6 +58,17 @@ class Charge:
     budget may be wasted, and none is given away. Only the process that made the reservation can
     void it, and only in this block: nobody else can know what it has done. Why one charge covers
     one draw at most, whatever happens, is said in :mod:`quaestor.ledger.jobs`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from quaestor import PureDP
+    >>> from quaestor.ledger import AccountDefinition, Ledger
+    >>> trial = AccountDefinition(name="trial", epsilon=1.0, delta=1e-6, datasets=("patients",))
+    >>> with TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.db") as ledger:
+    ...     with ledger.open_account(trial).reserve(PureDP(epsilon=0.25)) as charge:
+    ...         charge.drawing()  # durable: from here on the charge stays
+    ...         charge.release("42")
+    ...     charge.status
+    'released'
     """
 
     __slots__ = (

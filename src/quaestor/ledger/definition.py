@@ -47,6 +47,9 @@ class Quota:
     A quota is not a guarantee about what the analyst can learn. Analysts who act on each other's
     answers learn from each other, and only the account's total is guaranteed. The analyst ``"*"``
     stands for everybody who is not named, each with a quota of this size.
+
+    >>> Quota(analyst="ann", epsilon=0.5, delta=0.0).epsilon
+    0.5
     """
 
     analyst: str
@@ -101,6 +104,10 @@ class AccountDefinition:
         groups: quotas of groups of analysts, beside each member's own.
         succeeds: the name of a closed account that this one follows on the same datasets; people
             in them lose the sum of both, which the account's promise says.
+
+    >>> trial = AccountDefinition(name="trial", epsilon=1.0, delta=1e-6, datasets=("patients",))
+    >>> AccountDefinition.from_json(trial.to_json()) == trial
+    True
     """
 
     name: str
@@ -345,5 +352,16 @@ def _problem(text: str) -> str | None:
 
 
 def planned_epsilon(definition: AccountDefinition) -> float | None:
-    """What the whole plan loses, at the account's delta; None where nothing is planned."""
+    """What the whole plan loses, at the account's delta; None where nothing is planned.
+
+    >>> from quaestor import PureDP
+    >>> from quaestor.ledger import Planned
+    >>> planned_epsilon(
+    ...     AccountDefinition(
+    ...         name="year", epsilon=1.0, delta=0.0, datasets=("patients",),
+    ...         policy=Planned(releases={"patients": (PureDP(epsilon=0.25) * 4,)}),
+    ...     )
+    ... )
+    1.0
+    """
     return definition.policy.planned_epsilon(definition)

@@ -26,6 +26,9 @@ class GroupQuota:
 
     It holds in addition to each member's own quota and to the account's total, and guarantees as
     little about what its members can learn. An analyst may be in several groups.
+
+    >>> GroupQuota(group="students", members=("bob", "eve"), epsilon=0.5, delta=0.0).members
+    ('bob', 'eve')
     """
 
     group: str

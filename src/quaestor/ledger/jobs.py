@@ -308,7 +308,15 @@ def hold(session: Session, account: str, job: JobState, *, before: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """One charge that is neither released nor void."""
+    """One charge that is neither released nor void.
+
+    >>> left = Pending(
+    ...     account="trial", entry=1, time="2026-01-01T00:00:00Z", age=3600.0, analyst="ann",
+    ...     dataset="visits", purpose="", query="", key="", holder="", attempt=1, state="drawn",
+    ... )
+    >>> left.state, len(left.advice) > 10
+    ('drawn', True)
+    """
 
     account: str
     entry: int

@@ -78,6 +78,14 @@ class Balance:
     ``spent`` is None once a charge was made of which this meter says nothing: it is of no use from
     then on, and others carry the promise. ``remaining`` is what a single further charge on the
     dataset may use: with facts about membership it is more than the rest of all datasets' sum.
+
+    >>> from fractions import Fraction
+    >>> half = Balance(
+    ...     meter="epsilon", dataset="patients", analyst=None,
+    ...     spent=Fraction(1, 2), remaining=Fraction(1, 2), limit=Fraction(1),
+    ... )
+    >>> half.to_dict()["remaining"]
+    0.5
     """
 
     meter: str
@@ -110,7 +118,16 @@ class Balance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterReading:
-    """What a charge asks of one meter; amounts are None where no amount would do."""
+    """What a charge asks of one meter; amounts are None where no amount would do.
+
+    >>> from fractions import Fraction
+    >>> reading = MeterReading(
+    ...     meter="epsilon", analyst=None, requested=Fraction(1, 2), remaining=Fraction(1, 4),
+    ...     limit=Fraction(1),
+    ... )
+    >>> reading.fits, reading.difference
+    (False, Fraction(1, 4))
+    """
 
     meter: str
     analyst: str | None
@@ -171,6 +188,12 @@ class Price:
 
     ``quota_of`` is the analyst whose quota all of this is about: then it says nothing of the
     account's total, which may be unable to pay what fits the quota. None: it is about the total.
+
+    >>> from quaestor import PureDP
+    >>> asked = (PureDP(epsilon=0.5),)
+    >>> price = Price(account="trial", releases=asked, fits=True, readings=(), left=2)
+    >>> price.fits, price.left
+    (True, 2)
     """
 
     account: str

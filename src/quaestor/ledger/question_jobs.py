@@ -32,7 +32,15 @@ _PAGE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionJob:
-    """One question of somebody's, and how it stands."""
+    """One question of somebody's, and how it stands.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from quaestor.ledger import Ledger
+    >>> with TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.db") as ledger:
+    ...     job, _ = ledger.questions.submit("ann", {"sql": "SELECT COUNT(*) FROM visits"})
+    ...     job.analyst, job.asked["sql"]
+    ('ann', 'SELECT COUNT(*) FROM visits')
+    """
 
     id: str
     analyst: str
@@ -77,7 +85,15 @@ class QuestionJob:
 
 
 class QuestionJobs:
-    """All questions of a service over one ledger."""
+    """All questions of a service over one ledger.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from quaestor.ledger import Ledger
+    >>> with TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.db") as ledger:
+    ...     job, new = ledger.questions.submit("ann", {"sql": "SELECT COUNT(*) FROM visits"})
+    ...     job.state, new
+    ('open', True)
+    """
 
     def __init__(self, store: Store) -> None:
         """Keep the store, which is the ledger's."""

@@ -45,6 +45,12 @@ class Together:
         An account with blocks of time is no such mechanism: its size is that of one block.
         It assumes that the sizes of the accounts were not chosen by what another had answered, and
         that all accounts compare the same worlds.
+
+    >>> both = Together(
+    ...     accounts=("2025", "2026"), sizes=((1.0, 0.0), (0.5, 0.0)), epsilon=1.5, delta=0.0
+    ... )
+    >>> both.epsilon
+    1.5
     """
 
     accounts: tuple[str, ...]

@@ -49,6 +49,11 @@ class Mechanism(ABC):
 
     ``loss`` describes exactly what is drawn, for :func:`quaestor.compose`. Whatever is wrong with
     a parameter or a value is found before any randomness is used.
+
+    >>> from quaestor.mechanisms import Geometric
+    >>> noise = Geometric(scale=2.0)
+    >>> isinstance(noise, Mechanism), noise.loss
+    (True, Geometric(scale=2.0, sensitivity=1))
     """
 
     __slots__ = ()

@@ -35,6 +35,11 @@ class Figure(NamedTuple):
     """A released figure: how far off it is, and the description of all that was drawn for it.
 
     ``error`` is where ``released`` less the truth lies with 95 % confidence, if that is known.
+
+    >>> from quaestor.mechanisms import Geometric
+    >>> figure = release_count(Geometric(scale=10.0), [1, 2, 3])
+    >>> len(figure.losses), isinstance(figure.released, int)
+    (1, True)
     """
 
     released: int | float
@@ -54,7 +59,12 @@ def release_value(mechanism: DescribedMechanism, value: float) -> Figure:
 
 
 def release_count(mechanism: AdditiveNoise, values: ArrayLike) -> Figure:
-    """How many entries there are; one row moves this by 1."""
+    """How many entries there are; one row moves this by 1.
+
+    >>> from quaestor.mechanisms import Geometric
+    >>> release_count(Geometric(scale=10.0), [34, 51, 29]).losses
+    (Geometric(scale=10.0, sensitivity=1),)
+    """
     _check_sensitivity(mechanism, 1.0)
     return release_value(mechanism, np.asarray(values).size)
 

@@ -24,6 +24,12 @@ def load_ipython_extension(shell: Any) -> None:
 
     Raises:
         MissingExtra: IPython is not installed.
+
+    >>> from IPython.core.interactiveshell import InteractiveShell
+    >>> shell = InteractiveShell()
+    >>> load_ipython_extension(shell)
+    >>> "quaestor" in shell.magics_manager.magics["cell"]
+    True
     """
     try:
         from quaestor.notebook.cell_magic import ask_cell

@@ -35,7 +35,11 @@ _MOST_VECTORS = 4096
 
 
 class Prior(ABC):
-    """A distribution over the sets of databases that a person may be in."""
+    """A distribution over the sets of databases that a person may be in.
+
+    >>> isinstance(PointPrior(["north"]), Prior)
+    True
+    """
 
     __slots__ = ()
 
@@ -88,6 +92,9 @@ class PointPrior(Prior):
     """The attacker is sure: the person is in exactly these databases (in none, if left out).
 
     A set of databases: a name that is given twice is one database.
+
+    >>> PointPrior(), PointPrior(["north"])
+    (PointPrior(databases=()), PointPrior(databases=('north',)))
     """
 
     databases: Sequence[str] = ()
@@ -117,7 +124,11 @@ class PointPrior(Prior):
 
 @dataclass(frozen=True, slots=True)
 class MixturePrior(Prior):
-    """Some memberships, each with its weight: pairs of a list of names and a number."""
+    """Some memberships, each with its weight: pairs of a list of names and a number.
+
+    >>> MixturePrior([(["north"], 0.5), (["south"], 0.5)])
+    MixturePrior(entries=((('north',), 0.5), (('south',), 0.5)))
+    """
 
     entries: Sequence[tuple[Sequence[str], float | Fraction]]
 
@@ -153,7 +164,11 @@ class MixturePrior(Prior):
 
 @dataclass(frozen=True, slots=True)
 class SizePrior(Prior):
-    """The number of memberships has these weights; sets of one size are equally likely."""
+    """The number of memberships has these weights; sets of one size are equally likely.
+
+    >>> SizePrior({0: 0.5, 1: 0.5})
+    SizePrior(weights=((0, 0.5), (1, 0.5)))
+    """
 
     weights: Mapping[int, float | Fraction] | Sequence[tuple[int, float | Fraction]]
 
@@ -191,6 +206,9 @@ class UniformPrior(Prior):
     """Every membership with at least and at most so many databases is equally likely.
 
     With ``at_least=1`` this is the paper's uninformative prior on "in some database".
+
+    >>> UniformPrior(at_least=1)
+    UniformPrior(at_least=1, at_most=None)
     """
 
     at_least: int = 0
@@ -225,6 +243,9 @@ class IndependentPrior(Prior):
     """The person is in each database with probability ``rate``, independently.
 
     With ``at_least_one``, given that it is at least one.
+
+    >>> IndependentPrior(rate=0.25)
+    IndependentPrior(rate=0.25, at_least_one=False)
     """
 
     rate: float

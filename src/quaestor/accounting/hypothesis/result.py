@@ -15,7 +15,15 @@ __all__ = ["HypothesisGuarantee"]
 
 
 class HypothesisGuarantee(CurveAnswers):
-    """What the releases tell of one prior against another, in both directions; all certified."""
+    """What the releases tell of one prior against another, in both directions; all certified.
+
+    >>> from quaestor import PointPrior, PureDP, UniformPrior, hypothesis_bounds
+    >>> known = hypothesis_bounds(
+    ...     [PureDP(epsilon=0.5)] * 4, null=PointPrior(), alternative=UniformPrior(at_least=1)
+    ... )
+    >>> known.exact, known.epsilon(delta=0.0) <= 2.0
+    (True, True)
+    """
 
     def __init__(
         self, *, of_alternative: Profile, of_null: Profile, exact: bool, method: str

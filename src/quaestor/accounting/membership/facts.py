@@ -39,7 +39,12 @@ Names = tuple[str, ...]
 
 
 class Fact:
-    """What is publicly known about the databases that one person can be in."""
+    """What is publicly known about the databases that one person can be in.
+
+    >>> fact = AtMost(2, of=["north", "south", "west"])
+    >>> isinstance(fact, Fact), fact_from_json(fact.to_json()) == fact
+    (True, True)
+    """
 
     __slots__ = ()
 

@@ -27,6 +27,12 @@ class WorstMemberships(NamedTuple):
         first: the databases that a person is in, in one world.
         second: the same in the other world.
         differing: the databases whose input is not the same in both worlds.
+
+    >>> from quaestor import ExactlyOne, PureDP, compose_across
+    >>> sites = {"north": [PureDP(epsilon=0.5)], "south": [PureDP(epsilon=0.25)]}
+    >>> together = compose_across(sites, membership=ExactlyOne(), neighbours="replace")
+    >>> together.worst(delta=0.0).differing
+    ('north', 'south')
     """
 
     first: tuple[str, ...]
@@ -35,7 +41,14 @@ class WorstMemberships(NamedTuple):
 
 
 class AcrossComposition(CurveAnswers):
-    """What the releases of many databases tell about one person; every number is certified."""
+    """What the releases of many databases tell about one person; every number is certified.
+
+    >>> from quaestor import AtMost, PureDP, compose_across
+    >>> months = {f"month {i}": [PureDP(epsilon=0.25)] for i in range(12)}
+    >>> year = compose_across(months, membership=AtMost(2), neighbours="add_remove")
+    >>> year.epsilon(delta=0.0), year.exact
+    (0.5, True)
+    """
 
     def __init__(self, question: MembershipQuestion, membership: Fact) -> None:
         """Keep the question; nothing is computed before the first answer."""

@@ -26,6 +26,10 @@ class Bounds:
     Guarantee:
         ``lower <= truth <= upper``, rounding included. Report ``upper`` where too small would be
         a privacy bug; ``lower`` says how much that could still be improved.
+
+    >>> bounds = Bounds(lower=0.5, upper=0.75)
+    >>> bounds.width, 0.6 in bounds
+    (0.25, True)
     """
 
     lower: float

@@ -119,6 +119,11 @@ class Release:
     A kind needs its parameters, checks of their ranges, and :meth:`losses`; every other fact has a
     default that follows from the loss, or says that nothing is known. A kind that knows better
     says so in its own file.
+
+    >>> from quaestor import PureDP
+    >>> release = PureDP(epsilon=0.1) * 30
+    >>> isinstance(release, Release), str(release)
+    (True, 'PureDP(epsilon=0.1) * 30')
     """
 
     __slots__ = ()
@@ -377,6 +382,10 @@ class Repeated(Release):
     Guarantee:
         That of ``count`` releases, each with the guarantee of ``release``, and each free to
         depend on the answers before it.
+
+    >>> from quaestor import PureDP
+    >>> PureDP(epsilon=0.1) * 30 == Repeated(release=PureDP(epsilon=0.1), count=30)
+    True
     """
 
     release: Release

@@ -122,6 +122,10 @@ class BoundedRange(_OfRange):
         For every two neighbouring databases the log-likelihood ratio of all outcomes lies in one
         interval of length ``epsilon``. As zero is in that interval, the release is
         :math:`\varepsilon`-DP; but it composes almost like an :math:`\varepsilon/2`-DP one.
+
+    >>> from quaestor import compose
+    >>> compose(BoundedRange(epsilon=0.5)).epsilon(delta=0.0)
+    0.5
     """
 
     epsilon: float
@@ -153,6 +157,10 @@ class ExponentialMechanism(_OfRange):
         :math:`\Delta u` for ``monotonic`` scores, which a person who comes can only raise (counts,
         for example), where neighbours differ by adding or removing a person: then the mechanism is
         :math:`\varepsilon/2`-DP. A ``range`` may also be given as a number.
+
+    >>> from quaestor import compose
+    >>> compose(ExponentialMechanism(epsilon=0.5)).epsilon(delta=0.0)
+    0.5
     """
 
     epsilon: float

@@ -41,6 +41,11 @@ class DensityPair(Release):
         monotone within each cell and Gauss-Legendre rules see the densities as they are: the
         masses' error is judged by two rules, and not proved. It is up to you that the densities
         dominate what the mechanism does on any two neighbours.
+
+    >>> edges = [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> step = DensityPair.of(lambda x: 1.5 - x, lambda x: 0.5 + x, edges=edges)
+    >>> len(step.p)
+    4
     """
 
     p: tuple[float, ...]

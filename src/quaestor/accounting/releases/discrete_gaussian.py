@@ -35,6 +35,10 @@ class DiscreteGaussian(Release):
         The pair of two copies shifted by the sensitivity [Canonne, Kamath, Steinke 2020]; the
         losses are the lattice :math:`(2\Delta x-\Delta^2)/2\sigma^2`. ``sigma`` is the parameter
         of the law, and from 1/2 on it is almost its standard deviation.
+
+    >>> from quaestor import compose
+    >>> compose(DiscreteGaussian(sigma=10.0) * 5).epsilon(delta=0.0)
+    inf
     """
 
     sigma: float

@@ -100,6 +100,10 @@ class Gaussian(_OfMu):
         The pair N(0, 1) against N(mu, 1) with :math:`\mu = \Delta/\sigma`; k of them are one with
         :math:`\mu\sqrt k`, and :math:`\delta(\varepsilon) = \Phi(\mu/2-\varepsilon/\mu) -
         e^\varepsilon\Phi(-\mu/2-\varepsilon/\mu)`.
+
+    >>> from quaestor import compose
+    >>> round(compose(Gaussian(sigma=2.0) * 4).delta(epsilon=0.0), 4)  # 2 Phi(1/2) - 1
+    0.3829
     """
 
     sigma: float
@@ -134,6 +138,10 @@ class GaussianDP(_OfMu):
     Guarantee:
         It is no easier to tell the worlds apart than N(0, 1) from N(mu, 1) [Dong, Roth, Su 2022,
         Definition 2.6].
+
+    >>> from quaestor import compose
+    >>> round(compose(GaussianDP(mu=1.0)).delta(epsilon=0.0), 4)  # 2 Phi(1/2) - 1
+    0.3829
     """
 
     mu: float
@@ -164,6 +172,10 @@ class ZeroConcentratedDP(Release):
         :math:`D_\alpha(P\|Q) \le \rho\alpha` for all orders above 1 [Bun, Steinke 2016]. Known
         through its moments only: the upper end of the bounds is the moment bound (sound), the
         lower end is the Gaussian of the same rho, which is one such release.
+
+    >>> from quaestor import compose
+    >>> compose(ZeroConcentratedDP(rho=0.125) * 4).epsilon(delta=1e-6) < 5.8
+    True
     """
 
     rho: float

@@ -42,6 +42,10 @@ class Geometric(Release):
         For sensitivity 1 exactly that of randomized response with :math:`\varepsilon = 1/b`
         [Kairouz, Oh, Viswanath, Theorem 4.4]; for a larger one the losses :math:`(\Delta-2x)/b`
         with x from 0 to the sensitivity.
+
+    >>> from quaestor import compose
+    >>> round(compose(Geometric(scale=2.0)).epsilon(delta=0.0), 6)
+    0.5
     """
 
     scale: float

@@ -26,6 +26,10 @@ class Laplace(Release):
     Guarantee:
         :math:`\delta(\varepsilon) = 1 - e^{(\varepsilon - \Delta/b)/2}` up to
         :math:`\varepsilon = \Delta/b`, and 0 from there on.
+
+    >>> from quaestor import compose
+    >>> compose(Laplace(scale=2.0)).epsilon(delta=0.0)
+    0.5
     """
 
     scale: float

@@ -31,6 +31,10 @@ class RandomizedResponse(Release):
     Guarantee:
         :math:`\varepsilon`-DP; an answer that is neither of the two compared categories has loss
         0, so more categories compose better than two.
+
+    >>> from quaestor import compose
+    >>> compose(RandomizedResponse(epsilon=1.0)).epsilon(delta=0.0)
+    1.0
     """
 
     epsilon: float

@@ -101,6 +101,11 @@ class PoissonSampled(OfSample):
         For neighbours that differ by one person's presence: the pair (1 - q) Q + q P against Q, for
         removing, and the same turned round for adding [Zhu, Dong, Wang 2022, Theorem 11]. The two
         compose apart, and the worse one counts at the end.
+
+    >>> from quaestor import Laplace, compose
+    >>> step = PoissonSampled(release=Laplace(scale=1.0), rate=0.5)
+    >>> round(compose(step).epsilon(delta=0.0), 4)  # ln(1 + (e - 1) / 2)
+    0.6201
     """
 
     release: Release
@@ -178,6 +183,12 @@ class SampledWithoutReplacement(OfSample):
         (1 - q) Q + q P against Q where the loss is positive, and its mirror image where it is
         negative. The inner release's own promise must be about replacement too. Releases whose
         losses are finitely many.
+
+    >>> from quaestor import RandomizedResponse, compose
+    >>> one = RandomizedResponse(epsilon=1.0)
+    >>> step = SampledWithoutReplacement(release=one, sample=50, population=100)
+    >>> round(compose(step).epsilon(delta=0.0), 4)  # ln(1 + (e - 1) / 2)
+    0.6201
     """
 
     release: Release

@@ -46,6 +46,12 @@ class GraphSketch(Release):
         The mechanism of Blocki, Blum, Datta and Sheffet (2012), as in Kairouz, Oh and Viswanath,
         also multiplies the graph by 1 - w'/n; that is this one with
         :math:`w = w'/(1-w'/n)`, divided by a constant.
+
+    >>> from quaestor import compose
+    >>> sketches = [GraphSketch(rows=100, weight=weight) for weight in (200.0, 100.0)]
+    >>> hidden, less_hidden = (compose(sketch).delta(epsilon=1.0) for sketch in sketches)
+    >>> hidden < less_hidden
+    True
     """
 
     rows: int
@@ -94,6 +100,12 @@ class MatrixSketch(Release):
         each sign, so that after whitening at most one variance is above 1 and one below, and each
         is a post-processing of the extreme one. A single row that is long and orthogonal to v comes
         as close as one likes.
+
+    >>> from quaestor import compose
+    >>> sketches = [MatrixSketch(rows=100, weight=weight) for weight in (200.0, 100.0)]
+    >>> hidden, less_hidden = (compose(sketch).delta(epsilon=1.0) for sketch in sketches)
+    >>> hidden < less_hidden
+    True
     """
 
     rows: int

@@ -49,6 +49,10 @@ class Staircase(Release):
         :math:`\varepsilon`-DP with only three losses: epsilon, 0 and -epsilon. The density is a
         staircase of steps of length ``sensitivity``, each split in the ratio ``gamma``; without
         one, :math:`1/(1+e^{\varepsilon/2})`, which makes the expected size of the noise least.
+
+    >>> from quaestor import compose
+    >>> compose(Staircase(epsilon=0.5)).epsilon(delta=0.0)
+    0.5
     """
 
     epsilon: float

@@ -31,6 +31,11 @@ class ProbabilityVectors(Release):
     Guarantee:
         That of the pair itself, in both directions: it is up to you that it dominates what the
         mechanism does on any two neighbours.
+
+    >>> from quaestor import compose
+    >>> coin = ProbabilityVectors(p=(0.75, 0.25), q=(0.25, 0.75))
+    >>> round(compose(coin).epsilon(delta=0.0), 6)  # ln 3
+    1.098612
     """
 
     p: tuple[float, ...]

@@ -24,7 +24,11 @@ __all__ = ["CountKind", "count"]
 
 
 def count(of: Termlike = None) -> Term:
-    """How many rows, ``count()``; of those where a column has a value, ``count("age")``."""
+    """How many rows, ``count()``; of those where a column has a value, ``count("age")``.
+
+    >>> from quaestor.curator import table
+    >>> asked = table("visits").group_by("ward").aggregate(figure=count())
+    """
     return Term(Measured("count")) if of is None else measured("count", of)
 
 

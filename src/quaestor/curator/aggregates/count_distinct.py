@@ -25,7 +25,11 @@ __all__ = ["DistinctKind", "UnitsKind", "count_distinct", "read_distinct"]
 
 
 def count_distinct(of: Termlike) -> Term:
-    """How many different values, ``count_distinct("city")``; of the unit: how many units."""
+    """How many different values, ``count_distinct("city")``; of the unit: how many units.
+
+    >>> from quaestor.curator import table
+    >>> asked = table("visits").group_by("ward").aggregate(figure=count_distinct("patient"))
+    """
     return measured("distinct", of)
 
 

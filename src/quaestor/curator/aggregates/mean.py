@@ -39,7 +39,11 @@ __all__ = ["Mean", "MeanKind", "mean"]
 
 
 def mean(of: Termlike) -> Term:
-    """The mean: ``mean("cost")``, or ``mean(clamp(col("age"), 18, 90))``."""
+    """The mean: ``mean("cost")``, or ``mean(clamp(col("age"), 18, 90))``.
+
+    >>> from quaestor.curator import table
+    >>> asked = table("visits").group_by("ward").aggregate(figure=mean("cost"))
+    """
     return measured("mean", of)
 
 

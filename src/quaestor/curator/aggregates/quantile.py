@@ -31,7 +31,11 @@ __all__ = ["QuantileKind", "Rank", "median", "quantile"]
 
 
 def quantile(of: Termlike, probability: float) -> Term:
-    """The value that a share of the rows is not above: ``quantile("cost", 0.9)``."""
+    """The value that a share of the rows is not above: ``quantile("cost", 0.9)``.
+
+    >>> from quaestor.curator import table
+    >>> asked = table("visits").group_by("ward").aggregate(figure=quantile("cost", 0.9))
+    """
     if not 0 <= probability <= 1:
         raise RefusedQuery(
             "a quantile's probability is from 0 to 1", remedy="write quantile(x, 0.9)"
@@ -40,7 +44,11 @@ def quantile(of: Termlike, probability: float) -> Term:
 
 
 def median(of: Termlike) -> Term:
-    """The value in the middle: ``median("cost")``."""
+    """The value in the middle: ``median("cost")``.
+
+    >>> from quaestor.curator import table
+    >>> asked = table("visits").group_by("ward").aggregate(figure=median("cost"))
+    """
     return measured("quantile", of)
 
 

@@ -32,7 +32,11 @@ __all__ = ["SumKind", "total"]
 
 
 def total(of: Termlike) -> Term:
-    """The sum: ``total("cost")``."""
+    """The sum: ``total("cost")``.
+
+    >>> from quaestor.curator import table
+    >>> asked = table("visits").group_by("ward").aggregate(figure=total("cost"))
+    """
     return measured("sum", of)
 
 

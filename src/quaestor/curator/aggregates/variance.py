@@ -49,12 +49,20 @@ __all__ = [
 
 
 def variance(of: Termlike) -> Term:
-    """The sample variance: ``variance("cost")``."""
+    """The sample variance: ``variance("cost")``.
+
+    >>> from quaestor.curator import table
+    >>> asked = table("visits").group_by("ward").aggregate(figure=variance("cost"))
+    """
     return measured("variance", of)
 
 
 def stddev(of: Termlike) -> Term:
-    """The sample standard deviation: ``stddev("cost")``."""
+    """The sample standard deviation: ``stddev("cost")``.
+
+    >>> from quaestor.curator import table
+    >>> asked = table("visits").group_by("ward").aggregate(figure=stddev("cost"))
+    """
     return measured("stddev", of)
 
 

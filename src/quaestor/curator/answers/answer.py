@@ -62,6 +62,14 @@ class Answer(Presented):
     says that it was given before and cost nothing now. That, and ``entry``, the ledger's own number
     of the charge, which may tell how often others have charged, are not written down.
     ``data_version`` is there from the first refresh of the data on.
+
+    >>> from quaestor import Geometric
+    >>> figures = AnswerColumn(name="n", kind="integer", values=(42,), lower=(33,), upper=(51,))
+    >>> answer = Answer(
+    ...     dataset="visits", columns=(figures,), confidence=0.95, releases=(Geometric(scale=3.0),)
+    ... )
+    >>> answer.column("n").values, Answer.from_json(answer.to_json()) == answer
+    ((42,), True)
     """
 
     dataset: str

@@ -171,7 +171,13 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, which a catalog makes a query of. Every method gives a new one."""
+    """A question, which a catalog makes a query of. Every method gives a new one.
+
+    >>> from quaestor.curator import count
+    >>> by_ward = table("visits").group_by("ward").aggregate(n=count())
+    >>> by_ward.order_by("n").limit(3).asked.limit
+    3
+    """
 
     rows: TableRows
     asked: AskedTerms
@@ -205,5 +211,10 @@ class Question:
 
 
 def table(name: str, alias: str | None = None) -> TableRows:
-    """All rows of a table of the catalog: ``table("visits").where(col("age") > 40)``."""
+    """All rows of a table of the catalog: ``table("visits").where(col("age") > 40)``.
+
+    >>> from quaestor.curator import col, count
+    >>> table("visits").where(col("age") > 40).aggregate(n=count()).rows.name
+    'visits'
+    """
     return TableRows(name, alias)

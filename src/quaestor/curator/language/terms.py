@@ -197,7 +197,12 @@ def term(value: Termlike) -> Term:  # noqa: PLR0911  # a kind, a line
 
 
 def col(name: str) -> Term:
-    """A column by its name, or by the name of its table and its own: ``col("visits.age")``."""
+    """A column by its name, or by the name of its table and its own: ``col("visits.age")``.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate((col("age") + 1).expression, columns={"age": 41})
+    42
+    """
     return Term(Column(name))
 
 
@@ -218,81 +223,161 @@ def _call(function: str, *arguments: Termlike) -> Term:
 
 
 def absolute(of: Term) -> Term:
-    """Without its sign."""
+    """Without its sign.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(absolute(col("change")).expression, columns={"change": -3})
+    3
+    """
     return _call("abs", of)
 
 
 def floor(of: Term) -> Term:
-    """The largest whole number that is not above."""
+    """The largest whole number that is not above.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(floor(col("cost")).expression, columns={"cost": 2.25})
+    2
+    """
     return _call("floor", of)
 
 
 def ceil(of: Term) -> Term:
-    """The smallest whole number that is not below."""
+    """The smallest whole number that is not below.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(ceil(col("cost")).expression, columns={"cost": 2.25})
+    3
+    """
     return _call("ceil", of)
 
 
 def rounded(of: Term) -> Term:
-    """The nearest whole number."""
+    """The nearest whole number.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(rounded(col("cost")).expression, columns={"cost": 2.25})
+    2
+    """
     return _call("round", of)
 
 
 def sqrt(of: Term) -> Term:
-    """The square root."""
+    """The square root.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(sqrt(col("x")).expression, columns={"x": 9})
+    3.0
+    """
     return _call("sqrt", of)
 
 
 def ln(of: Term) -> Term:
-    """The natural logarithm."""
+    """The natural logarithm.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(ln(col("x")).expression, columns={"x": 1})
+    0.0
+    """
     return _call("ln", of)
 
 
 def exp(of: Term) -> Term:
-    """E to the power."""
+    """E to the power.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(exp(col("x")).expression, columns={"x": 0})
+    1.0
+    """
     return _call("exp", of)
 
 
 def clamp(of: Term, low: float, high: float) -> Term:
-    """Moved between two numbers."""
+    """Moved between two numbers.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(clamp(col("age"), 18, 90).expression, columns={"age": 7})
+    18
+    """
     return _call("clamp", of, low, high)
 
 
 def least(*of: Termlike) -> Term:
-    """The least that is not NULL."""
+    """The least that is not NULL.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(least(col("x"), 0).expression, columns={"x": -1})
+    -1
+    """
     return _call("least", *of)
 
 
 def greatest(*of: Termlike) -> Term:
-    """The greatest that is not NULL."""
+    """The greatest that is not NULL.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(greatest(col("x"), 0).expression, columns={"x": -1})
+    0
+    """
     return _call("greatest", *of)
 
 
 def coalesce(*of: Termlike) -> Term:
-    """The first that is not NULL."""
+    """The first that is not NULL.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(coalesce(col("age"), 0).expression, columns={"age": None})
+    0
+    """
     return _call("coalesce", *of)
 
 
 def upper(of: Term) -> Term:
-    """With a to z as A to Z."""
+    """With a to z as A to Z.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(upper(col("ward")).expression, columns={"ward": "a"})
+    'A'
+    """
     return _call("upper", of)
 
 
 def lower(of: Term) -> Term:
-    """With A to Z as a to z."""
+    """With A to Z as a to z.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(lower(col("ward")).expression, columns={"ward": "A"})
+    'a'
+    """
     return _call("lower", of)
 
 
 def year(of: Term) -> Term:
-    """The year of a date."""
+    """The year of a date.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(year(col("day")).expression, columns={"day": "2026-03-01"})
+    2026
+    """
     return _call("year", of)
 
 
 def month(of: Term) -> Term:
-    """The month of a date."""
+    """The month of a date.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(month(col("day")).expression, columns={"day": "2026-03-01"})
+    3
+    """
     return _call("month", of)
 
 
 def case(*branches: tuple[Term, Termlike], otherwise: Termlike = None) -> Term:
-    """The value of the first branch whose condition is true."""
+    """The value of the first branch whose condition is true.
+
+    >>> from quaestor.curator.language.evaluation import evaluate
+    >>> evaluate(case((col("age") < 18, "child"), otherwise="adult").expression, columns={"age": 7})
+    'child'
+    """
     pairs = tuple((when.expression, term(then).expression) for when, then in branches)
     return Term(Case(pairs, term(otherwise).expression))

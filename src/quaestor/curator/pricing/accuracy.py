@@ -33,6 +33,9 @@ class Accuracy:
 
     ``of`` names the output that is meant; None means every output that is a count or a sum. Without
     a ``noise`` it is that which takes less of the account.
+
+    >>> Accuracy(within=50.0).confidence
+    0.95
     """
 
     within: float

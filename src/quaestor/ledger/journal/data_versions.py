@@ -18,7 +18,11 @@ __all__ = ["DataVersion", "refresh", "version_between"]
 
 
 class DataVersion(NamedTuple):
-    """From its time on, a dataset has the rows that its owner calls by this label."""
+    """From its time on, a dataset has the rows that its owner calls by this label.
+
+    >>> DataVersion("visits", "2026-02", "2026-02-01T00:00:00Z", 7).label
+    '2026-02'
+    """
 
     dataset: str
     label: str

@@ -29,7 +29,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class DatasetDigests:
-    """Digests of what somebody, such as a catalog, declares of a dataset."""
+    """Digests of what somebody, such as a catalog, declares of a dataset.
+
+    >>> digests = DatasetDigests("ab" * 32, ("cd" * 32,))
+    >>> DatasetDigests.from_text(digests.text) == digests
+    True
+    """
 
     declaration: str
     """The SHA-256 of all that is declared: it differs when anything does."""
@@ -63,7 +68,13 @@ class DatasetDigests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedDeclaration:
-    """What was declared of a dataset from some time on."""
+    """What was declared of a dataset from some time on.
+
+    >>> RecordedDeclaration(
+    ...     dataset="visits", time="2026-01-01T00:00:00Z", declared=DatasetDigests("ab" * 32, ())
+    ... ).dataset
+    'visits'
+    """
 
     dataset: str
     time: str

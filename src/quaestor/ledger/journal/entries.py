@@ -21,7 +21,17 @@ _PAGE = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One charge: who, what about, when, what is released, and how it stands."""
+    """One charge: who, what about, when, what is released, and how it stands.
+
+    >>> from quaestor import PureDP
+    >>> entry = Entry(
+    ...     number=1, status="released", time="2026-01-01T00:00:00Z", analyst="ann",
+    ...     dataset="visits", purpose="", query="", releases=(PureDP(epsilon=0.25),),
+    ...     imported=False, statement="", settled=None, reason="", answer="42",
+    ... )
+    >>> entry.to_dict()["releases"]
+    [{'type': 'PureDP', 'epsilon': 0.25}]
+    """
 
     number: int
     status: str

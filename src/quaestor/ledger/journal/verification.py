@@ -32,7 +32,11 @@ _LAST_BITS = Fraction(1, 2**40)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """An account that holds together. Note its ``head`` elsewhere: it stands for all before it."""
+    """An account that holds together. Note its ``head`` elsewhere: it stands for all before it.
+
+    >>> Verification(account="trial", events=3, entries=1, head="ab" * 32).problem is None
+    True
+    """
 
     account: str
     events: int

@@ -26,7 +26,15 @@ _BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """A token, a link or a session, without its secret."""
+    """A token, a link or a session, without its secret.
+
+    >>> token = Credential(
+    ...     id="1", kind="token", person="ann", scopes=("analyst",), note="laptop",
+    ...     created="2026-01-01T00:00:00Z", expires="2027-01-01T00:00:00Z", ended="",
+    ... )
+    >>> token.person, token.scopes
+    ('ann', ('analyst',))
+    """
 
     id: str
     """What it is called, so that it can be revoked; it opens nothing."""

@@ -27,7 +27,11 @@ _MOST = 255  # characters: OpenID Connect Core, section 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderIdentity:
-    """Somebody, as an identity provider knows them."""
+    """Somebody, as an identity provider knows them.
+
+    >>> ProviderIdentity(issuer="https://login.example.org", email="ann@example.org").email
+    'ann@example.org'
+    """
 
     issuer: str
     subject: str = ""
@@ -43,7 +47,11 @@ class ProviderIdentity:
 
 
 def identity_to_link(*, issuer: str, subject: str = "", email: str = "") -> ProviderIdentity:
-    """What an owner links: a subject or an e-mail address, as it is to be found."""
+    """What an owner links: a subject or an e-mail address, as it is to be found.
+
+    >>> identity_to_link(issuer="https://login.example.org", email="Ann@Example.org").email
+    'ann@example.org'
+    """
     if bool(subject) == bool(email):
         raise InvalidParameter("identity", subject or email, "either a subject or an e-mail")
     for field, value in (("issuer", issuer), ("subject", subject), ("email", email)):

@@ -22,7 +22,12 @@ ROLES = ("owner", "approver", "analyst", "auditor")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody who may use a service."""
+    """Somebody who may use a service.
+
+    >>> ann = Person(name="ann", roles=("analyst",))
+    >>> ann.active, ann.roles
+    (True, ('analyst',))
+    """
 
     name: str
     roles: tuple[str, ...]

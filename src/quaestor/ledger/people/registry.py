@@ -39,7 +39,16 @@ _MOST_BY_BOTH, _MOST_BY_PLACE, _MOST_BY_NAME = 5, 30, 60
 
 
 class Identified(NamedTuple):
-    """Who has shown a valid credential, and what they may do with it."""
+    """Who has shown a valid credential, and what they may do with it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from quaestor.ledger import Ledger
+    >>> with TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.db") as ledger:
+    ...     ann = ledger.people.add("ann", roles=["analyst"], by="the owner")
+    ...     _, secret = ledger.people.create_token("ann", by="ann")
+    ...     ledger.people.identify(secret, kind="token").roles
+    ('analyst',)
+    """
 
     person: Person
     credential: Credential
@@ -51,7 +60,15 @@ class Identified(NamedTuple):
 
 
 class People:
-    """Everybody whom a service over this ledger knows. ``by`` says who makes a change."""
+    """Everybody whom a service over this ledger knows. ``by`` says who makes a change.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from quaestor.ledger import Ledger
+    >>> with TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.db") as ledger:
+    ...     ann = ledger.people.add("ann", roles=["analyst"], by="the owner")
+    ...     ann.roles
+    ('analyst',)
+    """
 
     def __init__(self, store: Store) -> None:
         """Keep the store, which is the ledger's."""

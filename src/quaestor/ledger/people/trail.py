@@ -21,7 +21,15 @@ _PAGE = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrailEvent:
-    """One thing that somebody did: each has the hash of the one before."""
+    """One thing that somebody did: each has the hash of the one before.
+
+    >>> event = TrailEvent(
+    ...     seq=1, time="2026-01-01T00:00:00Z", kind="added", actor="owner", subject="ann",
+    ...     detail="", previous="", hash="",
+    ... )
+    >>> event.actor, event.subject
+    ('owner', 'ann')
+    """
 
     seq: int
     time: str

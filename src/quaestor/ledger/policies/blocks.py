@@ -56,6 +56,10 @@ class Blocked(Open):
         dates: the tables whose rows are dated, each with the column that does it, in order. The
             curator fixes them when it opens the account: rows that were dated by another column
             would be in other blocks, and could be paid for twice.
+
+    >>> policy = Blocked(every="month", first="2024-01", most=3)
+    >>> policy.kind, policy.most
+    ('blocks', 3)
     """
 
     kind: ClassVar[str] = "blocks"

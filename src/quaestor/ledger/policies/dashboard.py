@@ -32,6 +32,11 @@ class Dashboard(Declared):
     its stored answer may be read again and again. A query is known by the SHA-256 of its text,
     and a charge presents that text: a name could be given to any query, after other answers.
     :meth:`of` takes the texts themselves.
+
+    >>> from quaestor import PureDP
+    >>> page = Dashboard.of({"SELECT COUNT(*) FROM visits": ("visits", [PureDP(epsilon=0.25)])})
+    >>> len(page.queries), page.kind
+    (1, 'dashboard')
     """
 
     kind: ClassVar[str] = "dashboard"

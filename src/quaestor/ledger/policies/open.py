@@ -42,6 +42,10 @@ class Open(Policy):
     """Analysts choose everything as they go; a filter, fixed in advance, says when to stop.
 
     Without a ``filter`` the account takes the one that lets the most of ``expected`` through.
+
+    >>> from quaestor import Gaussian
+    >>> Open(expected=(Gaussian(sigma=50.0),)).kind
+    'open'
     """
 
     kind: ClassVar[str] = "open"

@@ -29,6 +29,10 @@ class Planned(Declared):
 
     Analysts may choose the questions, and their order, by earlier answers; every charge takes
     slots of the plan, in any order.
+
+    >>> from quaestor import PureDP
+    >>> Planned(releases={"visits": (PureDP(epsilon=0.25) * 4,)}).kind
+    'planned'
     """
 
     kind: ClassVar[str] = "planned"

@@ -22,7 +22,12 @@ _MOST_DRAWN = 2000
 
 
 class BalancePoint(NamedTuple):
-    """How an account, or an analyst's quota, stood after one change."""
+    """How an account, or an analyst's quota, stood after one change.
+
+    >>> point = BalancePoint(1, "charged", "2026-01-01T00:00:00Z", "patients", 0.25, 0.25, (0.25,))
+    >>> point.used
+    0.25
+    """
 
     number: int
     """The entry or, in the history of an analyst's quota, which of the own charges it was."""
@@ -47,6 +52,12 @@ class BalanceHistory(Presented):
 
     ``epsilon`` and ``delta`` are the budget: of the account or, with an ``analyst``, of the quota.
     Readings hold together: with probability 1 - ``delta`` none of them was ever too small.
+
+    >>> history = BalanceHistory(
+    ...     account="trial", analyst=None, epsilon=1.0, delta=0.0, meters=("epsilon",), points=()
+    ... )
+    >>> len(history.points)
+    0
     """
 
     account: str
@@ -137,6 +148,16 @@ def thinned(history: BalanceHistory, *, most: int) -> BalanceHistory:
 
     Points are left out evenly; the first and the last stay, and each stretch keeps the one with
     the largest epsilon, so that nothing looks smaller than it was.
+
+    >>> points = tuple(
+    ...     BalancePoint(i, "charged", "2026-01-01T00:00:00Z", "visits", i / 99, i / 99, (i / 99,))
+    ...     for i in range(99)
+    ... )
+    >>> history = BalanceHistory(
+    ...     account="trial", analyst=None, epsilon=1.0, delta=0.0, meters=("used",), points=points
+    ... )
+    >>> len(thinned(history, most=10).points) <= 10
+    True
     """
     points, kept = history.points, max(most, 2)
     if len(points) <= kept:

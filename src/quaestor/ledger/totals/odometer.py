@@ -34,6 +34,9 @@ class OdometerReading:
     """With probability 1 - ``delta`` nothing that was ever charged has lost more than ``epsilon``.
 
     ``epsilon`` is infinite where some release is known in no way that an odometer can add up.
+
+    >>> OdometerReading(epsilon=0.5, delta=1e-6).epsilon
+    0.5
     """
 
     epsilon: float

@@ -29,7 +29,16 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterStanding:
-    """One meter of one dataset, and whether it must hold or is one of several of which one must."""
+    """One meter of one dataset, and whether it must hold or is one of several of which one must.
+
+    >>> from quaestor.ledger import Balance
+    >>> half = Balance(
+    ...     meter="epsilon", dataset="visits", analyst=None,
+    ...     spent=Fraction(1, 2), remaining=Fraction(1, 2), limit=Fraction(1),
+    ... )
+    >>> MeterStanding(balance=half, rule="must hold").left
+    Fraction(1, 2)
+    """
 
     balance: Balance
     rule: str
@@ -50,7 +59,15 @@ class MeterStanding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HolderStanding:
-    """What is left of a budget on one dataset: the account's or, of one analyst, the quota's."""
+    """What is left of a budget on one dataset: the account's or, of one analyst, the quota's.
+
+    >>> ann = HolderStanding(
+    ...     account="trial", dataset="visits", analyst="ann", used=Fraction(1, 4), meter="epsilon",
+    ...     meters=(),
+    ... )
+    >>> ann.left
+    Fraction(3, 4)
+    """
 
     account: str
     dataset: str
@@ -106,7 +123,16 @@ class DatasetDeclaration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing(Presented):
-    """Everything that an owner asks of an account: see ``Account.standing``."""
+    """Everything that an owner asks of an account: see ``Account.standing``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from quaestor.ledger import AccountDefinition, Ledger
+    >>> trial = AccountDefinition(name="trial", epsilon=1.0, delta=1e-6, datasets=("patients",))
+    >>> with TemporaryDirectory() as folder, Ledger(f"{folder}/ledger.db") as ledger:
+    ...     standing = ledger.open_account(trial).standing()
+    ...     standing.closed, [holder.left for holder in standing.holders]
+    (False, [Fraction(1, 1)])
+    """
 
     definition: AccountDefinition
     words: str

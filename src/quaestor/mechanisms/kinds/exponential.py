@@ -165,10 +165,18 @@ class TopK(_Selection):
 
 
 def report_noisy_max(scores: ArrayLike, *, epsilon: float, sensitivity: float = 1.0) -> int:
-    """The index that :class:`NoisyMax` chooses."""
+    """The index that :class:`NoisyMax` chooses.
+
+    >>> report_noisy_max([0.0, 5.0, 1000.0], epsilon=1.0)
+    2
+    """
     return NoisyMax(epsilon=epsilon, sensitivity=sensitivity).release(scores)
 
 
 def top_k(scores: ArrayLike, *, count: int, epsilon: float, sensitivity: float = 1.0) -> list[int]:
-    """The indices that :class:`TopK` chooses, ``epsilon`` each."""
+    """The indices that :class:`TopK` chooses, ``epsilon`` each.
+
+    >>> sorted(top_k([0.0, 1000.0, 2000.0], count=2, epsilon=1.0))
+    [1, 2]
+    """
     return TopK(epsilon=epsilon, count=count, sensitivity=sensitivity).release(scores)

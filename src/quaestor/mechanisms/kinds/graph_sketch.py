@@ -87,7 +87,13 @@ def _drawn(edges: Edges, *, rows: int, weight: float, step: float) -> NDArray[np
 
 
 class SketchedGraph:
-    """The sketch of a graph: public, and able to answer any number of cut queries."""
+    """The sketch of a graph: public, and able to answer any number of cut queries.
+
+    >>> sketch = GraphSketch.for_target(epsilon=1.0, delta=1e-6, eta=0.5, nu=0.05)
+    >>> released = sketch.release([(0, 1), (1, 2)], nodes=3)
+    >>> released.nodes, released.cut([0]).nu
+    ([0, 1, 2], 0.05)
+    """
 
     def __init__(
         self,

@@ -103,7 +103,13 @@ def _matrix(matrix: Any, *, longest: float) -> Any:
 
 
 class SketchedMatrix:
-    """The sketch of a matrix: public, and able to answer any number of variance queries."""
+    """The sketch of a matrix: public, and able to answer any number of variance queries.
+
+    >>> sketch = MatrixSketch.for_target(epsilon=1.0, delta=1e-6, eta=0.5, nu=0.05)
+    >>> released = sketch.release([[1.0, 0.0], [0.0, 1.0]])
+    >>> released.variance([1.0, 0.0]).nu
+    0.05
+    """
 
     def __init__(self, *, mechanism: MatrixSketch, rows: NDArray[np.float64]) -> None:
         """Keep the rows, which are all there is of the matrix."""

@@ -155,7 +155,12 @@ def quantile(  # noqa: PLR0913  # what a quantile needs to be told
     epsilon: float,
     granularity: float = 1.0,
 ) -> float:
-    """The value that :class:`Quantile` releases."""
+    """The value that :class:`Quantile` releases.
+
+    >>> ages = [34.0] * 1000
+    >>> quantile(ages, probability=0.5, low=0.0, high=120.0, epsilon=1.0)
+    34.0
+    """
     return Quantile(
         probability=probability, low=low, high=high, epsilon=epsilon, granularity=granularity
     ).release(values)

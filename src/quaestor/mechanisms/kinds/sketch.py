@@ -72,6 +72,12 @@ class SketchAnswer:
     With probability at least :math:`1-\nu`, the truth q satisfies :math:`(1-\eta)q - \tau \le
     \mathtt{value} \le (1+\eta)q + \tau`, and lies in ``bounds``. That is for one question; for k at
     once, ask each with nu/k.
+
+    >>> from quaestor.mechanisms import GraphSketch
+    >>> sketch = GraphSketch.for_target(epsilon=1.0, delta=1e-6, eta=0.5, nu=0.05)
+    >>> answer = sketch.release([(0, 1), (1, 2)], nodes=3).cut([0])
+    >>> answer.eta <= 0.5, answer.bounds.lower <= answer.value <= answer.bounds.upper
+    (True, True)
     """
 
     value: float
