@@ -44,6 +44,11 @@ class MixtureOfGaussians(Release):
         :math:`\sum p_i\Phi(\Phi^{-1}(a)+c_i/\sigma)` and at least
         :math:`\sum p_i\Phi(\Phi^{-1}(a)-c_i/\sigma)` with, by Neyman and Pearson for each i; a half
         line reaches all of these at once in one dimension.
+
+    >>> from quaestor import Gaussian, compose
+    >>> half = MixtureOfGaussians(sigma=2.0, sensitivities=(0.0, 1.0), probabilities=(0.5, 0.5))
+    >>> compose(half).delta(epsilon=0.0) < compose(Gaussian(sigma=2.0)).delta(epsilon=0.0)
+    True
     """
 
     sigma: float

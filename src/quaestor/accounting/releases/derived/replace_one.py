@@ -44,6 +44,10 @@ class PoissonSampledReplaceOne(OfSample):
         as g, which it is never below: the curve is :math:`q\,\delta_g(\log(1+(\alpha-1)/q))`. Below
         1 it is the mirror image, for A and B may change places. (Zhu, Dong, Wang 2022 have the
         pair; the proof is this.)
+
+    >>> from quaestor import Laplace
+    >>> str(PoissonSampledReplaceOne(release=Laplace(scale=2.0, sensitivity=1.0), rate=0.25))
+    'PoissonSampledReplaceOne(release=Laplace(scale=2.0, sensitivity=1.0), rate=0.25)'
     """
 
     release: Release

@@ -56,6 +56,10 @@ class TruncatedPoissonGaussian(Release):
         part without the person is a uniform set of B others; with the person, who is in it with
         probability q' on average, the rest is a uniform set of B - 1 others, whatever the size of
         the sample. So the person takes the place of one other: two norms.
+
+    >>> step = TruncatedPoissonGaussian(sigma=4.0, rate=0.01, batch=200, population=10_000)
+    >>> step.neighbours
+    'add_remove'
     """
 
     sigma: float
