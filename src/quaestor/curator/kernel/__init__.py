@@ -14,5 +14,5 @@
 =================  ================================================================================
 
 Outside code supplies row-wise expressions (:mod:`quaestor.curator.scalars`), constants and noise.
-The kernel writes everything in which people could mix. See *What one has to trust* in the docs.
+The kernel writes everything in which people could mix. See *What you have to trust* in the docs.
 """
