@@ -24,6 +24,7 @@ from quaestor.curator.answers.released_groups import (
 )
 from quaestor.curator.answers.share_intervals import total_interval
 from quaestor.curator.answers.whole_error_notes import whole_notes
+from quaestor.curator.answers.whole_intervals import has_whole, whole_ends
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import Aggregated, Keyed, nodes
@@ -63,7 +64,9 @@ def columns_of(query: Query, released: ReleasedGroups) -> tuple[AnswerColumn, ..
                 ends = map(_tuple, whole)
                 column = replace(column, whole_lower=next(ends), whole_upper=next(ends))
         else:
-            column = _computed(query, output, released, totals)
+            column = _with_whole(
+                _computed(query, output, released, totals), output, released, totals
+            )
         columns.append(_taken(column, rows))
     return tuple(columns)
 
@@ -154,6 +157,24 @@ def _computed(
         upper=end(1),
         approximate=True,
     )
+
+
+def _with_whole(
+    column: AnswerColumn, output: Output, released: ReleasedGroups, totals: GroupTotals
+) -> AnswerColumn:
+    """With the interval of the whole error, if there is one: that of noise if nothing is cut."""
+    if column.lower is None or not released.missing:
+        return column
+    if not has_whole(output.expression, released.missing):
+        return column
+    places = {node.place for node in nodes(output.expression) if isinstance(node, Aggregated)}
+    if not released.cut(places):
+        return replace(column, whole_lower=column.lower, whole_upper=column.upper)
+    ends = whole_ends(output.expression, released, totals)
+    if ends is None:
+        return column
+    low, high = map(_tuple, ends)
+    return replace(column, whole_lower=low, whole_upper=high)
 
 
 def _key_kind(query: Query, output: Output, values: tuple[Value, ...]) -> Kind:
@@ -270,15 +291,13 @@ def _sortable(value: Value) -> tuple[bool, bool, Any]:
 
 
 def _notes_on_totals(query: Query, offer: Offer) -> Iterator[str]:
-    """What the totals of an answer are of, and what their intervals leave out."""
+    """What the totals of an answer are of."""
     names = [each.name for each in query.outputs if has_totals(each.expression)]
     if not names:
         return
-    shown = ", ".join(names)
     private = isinstance(offer.choice, NoisyUnits)
-    yield f"{shown}: totals are of the groups that {'are shown' if private else 'HAVING keeps'}"
-    if offer.whole is not None:
-        yield f"what caps and bounds cut of {shown} is in no interval"
+    groups = "are shown" if private else "HAVING keeps"
+    yield f"{', '.join(names)}: totals are of the groups that {groups}"
 
 
 def _notes(offer: Offer) -> tuple[str, ...]:

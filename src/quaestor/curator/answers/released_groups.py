@@ -56,13 +56,18 @@ class ReleasedGroups:
     missing: tuple[tuple[Missing, ...] | None, ...] = ()
     """Of each aggregate, what it lacks under outer limits, if that was asked."""
 
-    def whole(self, place: int) -> Ends | None:
+    def whole(self, place: int, *, confidence: float | None = None) -> Ends | None:
         """The interval of an aggregate that covers what limits cut too."""
         lack = self.missing[place] if self.missing else None
         if lack is None:
             return None
-        recipe, confidence = self.recipes[place], self.confidence
-        return recipe.whole_interval(self.noised, lack, confidence=confidence)
+        held = self.confidence if confidence is None else confidence
+        return self.recipes[place].whole_interval(self.noised, lack, confidence=held)
+
+    def cut(self, places: Iterable[int]) -> bool:
+        """Whether limits can cut any of these aggregates, or it is not known what they cut."""
+        lacks = [self.missing[place] for place in places] if self.missing else []
+        return any(lack is None or any(each.error for each in lack) for lack in lacks)
 
     def estimates(self) -> list[Estimates]:
         """Every aggregate of every group."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.language.expressions import Expression
 
-__all__ = ["total_interval"]
+__all__ = ["never_negative", "quotient_of", "total_interval"]
 
 
 def _linearised(
@@ -120,7 +120,7 @@ def total_interval(
     """
     whole = _linearised(expression, released, used, totals)
     errors = np.where(np.isfinite(whole.values), whole.error, np.nan)
-    quotient = _quotient(expression)
+    quotient = quotient_of(expression)
     if quotient is None:
         return errors, whole.values - times * errors, whole.values + times * errors
     factor, above, below = quotient
@@ -128,7 +128,7 @@ def total_interval(
     sign = np.where(other.values < 0, -1.0, 1.0)
     ends = [factor * end for end in ratio_interval(one * sign, other * sign, times)]
     low, high = np.minimum(*ends), np.maximum(*ends)
-    if below == GroupTotal(above, _by(below)) and _never_negative(above, released):
+    if below == GroupTotal(above, _by(below)) and never_negative(above, released):
         low = np.clip(low, min(factor, 0.0), max(factor, 0.0))
         high = np.clip(high, min(factor, 0.0), max(factor, 0.0))
     known = np.isfinite(whole.values)
@@ -143,14 +143,15 @@ def _by(expression: Expression) -> tuple[int, ...]:
     return expression.by if isinstance(expression, GroupTotal) else ()
 
 
-def _never_negative(expression: Expression, released: ReleasedGroups) -> bool:
+def never_negative(expression: Expression, released: ReleasedGroups) -> bool:
+    """Whether a figure is 0 at least, before noise."""
     if not isinstance(expression, Aggregated):
         return False
     recipe = released.recipes[expression.place]
     return isinstance(recipe, Linear) and recipe.least >= 0
 
 
-def _quotient(  # noqa: PLR0911  # one line a way to write it
+def quotient_of(  # noqa: PLR0911  # one line a way to write it
     expression: Expression,
 ) -> tuple[float, Expression, Expression] | None:
     """A factor, a figure, and the total that it is divided by, where that is what it is."""
@@ -160,19 +161,19 @@ def _quotient(  # noqa: PLR0911  # one line a way to write it
             if has_totals(total) and not has_totals(left):
                 factor, figure = _factored(left)
                 return factor / times, figure, total
-            inner = _quotient(left)
+            inner = quotient_of(left)
             if inner is None or isinstance(total, GroupTotal) or has_totals(right):
                 return None
             number = _number(right)
             return None if not number else (inner[0] / number, *inner[1:])
         case Arithmetic(operator="*", left=left, right=right):
             for number, other in ((_number(left), right), (_number(right), left)):
-                inner = None if number is None else _quotient(other)
+                inner = None if number is None else quotient_of(other)
                 if number is not None and inner is not None:
                     return (number * inner[0], *inner[1:])
             return None
         case Cast(operand=operand, kind="real") | Call(function="round", arguments=(operand, *_)):
-            return _quotient(operand)
+            return quotient_of(operand)
         case _:
             return None
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from quaestor.curator.answers.whole_intervals import has_whole
 from quaestor.curator.kernel.cut_measures import Beyond
-from quaestor.curator.language.expressions import Aggregated
+from quaestor.curator.language.expressions import Aggregated, nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +31,8 @@ def whole_notes(query: Query, offer: Offer, shown: ReleasedGroups) -> Iterator[s
     unknown = [
         output.name
         for output in query.outputs
-        if isinstance(output.expression, Aggregated)
-        and offer.whole.cuts[output.expression.place] is None
+        if any(isinstance(node, Aggregated) for node in nodes(output.expression))
+        and not has_whole(output.expression, offer.whole.cuts)
     ]
     if unknown:
         yield f"what caps and bounds cut of {', '.join(unknown)} is in no interval"
