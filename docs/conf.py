@@ -18,6 +18,7 @@ project = "Quaestor"
 author = "The Quaestor authors"
 version = release = quaestor.__version__
 language = "en"
+smartquotes = False  # options start with two hyphens
 
 extensions = [
     "myst_parser",
@@ -27,7 +28,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "README.md"]
 
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
@@ -54,7 +55,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_use_index = False
-html_show_sphinx = False
+html_show_sphinx = html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True}
 
 _SECTIONS: Any = Config(

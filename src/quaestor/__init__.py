@@ -1,5 +1,19 @@
 """Quaestor: exactly how much privacy is lost when many private answers are given.
 
+Describe what is released (``PureDP``, ``Gaussian``, ``Laplace``, ...; ``release * count`` for many),
+and ask what all of it together loses::
+
+    compose(...)            epsilon, delta, certified bounds, explain, the privacy region
+    calibrate(...)          the least noise that meets a target
+    largest_count(...)      how many releases fit
+    compose_across(...)     several databases, and who can be in which
+    hypothesis_bounds(...)  attackers with beliefs
+    connect(...)            ask a service elsewhere
+
+Further packages: ``quaestor.mechanisms`` draws the noise, ``quaestor.curator`` answers SQL from
+private tables, ``quaestor.ledger`` keeps budgets, ``quaestor.audit`` attacks mechanisms, and
+``quaestor.interop`` stands in for other libraries' accountants. Errors are in ``quaestor.errors``.
+
 >>> import quaestor as q
 >>> spent = q.compose(q.ApproxDP(epsilon=0.1, delta=1e-8) * 30)
 >>> spent.epsilon(delta=1e-6)
@@ -34,7 +48,8 @@ else:  # imported when the first of them is asked for: commands that need none s
         raise AttributeError(message)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__getattr__("__all__")})
+        special = {name for name in globals() if name.startswith("__")}
+        return sorted({*special, "errors", *__getattr__("__all__")})
 
 
 _forward()

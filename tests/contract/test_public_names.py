@@ -189,6 +189,19 @@ def test_nothing_public_is_left_out_by_mistake() -> None:
     assert names == set(quaestor.__all__)
 
 
+def test_dir_shows_the_public_names_and_nothing_else() -> None:
+    shown = {name for name in dir(quaestor) if not name.startswith("_")}
+    assert shown == {*quaestor.__all__, "errors"}
+
+
+def test_help_says_what_to_ask_and_where_the_rest_is() -> None:
+    import pydoc
+
+    told = pydoc.plain(pydoc.render_doc(quaestor))
+    for word in ("compose(...)", "quaestor.curator", "class Gaussian", "largest_count"):
+        assert word in told
+
+
 @pytest.mark.parametrize("name", quaestor.__all__)
 def test_every_public_name_says_what_it_is(name: str) -> None:
     value = getattr(quaestor, name)

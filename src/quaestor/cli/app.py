@@ -111,7 +111,6 @@ def _assembled(*names: str) -> typer.Typer:
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
-        add_completion=False,
     )
     assembled.callback()(_options)
     for name in names:
