@@ -1,7 +1,7 @@
 """Quaestor: exactly how much privacy is lost when many private answers are given.
 
-Describe what is released (``PureDP``, ``Gaussian``, ``Laplace``, ...; ``release * count`` for many),
-and ask what all of it together loses::
+Describe what is released (``PureDP``, ``Gaussian``, ``Laplace``, ...; ``release * count`` for
+many), and ask what all of it together loses::
 
     compose(...)            epsilon, delta, certified bounds, explain, the privacy region
     calibrate(...)          the least noise that meets a target

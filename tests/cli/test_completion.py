@@ -29,7 +29,7 @@ def test_bash_completes_commands_and_options_once_completion_is_installed(tmp_pa
         "PATH": f"{programs}:{os.environ['PATH']}",
         "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1",  # the shell is named
     }
-    install = [programs / "quaestor", "--install-completion", "bash"]
+    install = [str(programs / "quaestor"), "--install-completion", "bash"]
     subprocess.run(install, env=env, check=True, capture_output=True)
     done = subprocess.run(
         ["bash", "-c", ASKED],  # noqa: S607  # whichever bash there is
