@@ -520,7 +520,7 @@ def test_region_rounds_every_number_to_the_safe_side(quaestor: Run) -> None:
         assert any(exact - Decimal("1e-6") < value <= exact for value in shown)
 
 
-@pytest.mark.parametrize("figure", ["1", "2", "3", "range"])
+@pytest.mark.parametrize("figure", ["1", "2", "3", "range", "databases", "beliefs"])
 def test_region_reproduces_the_figures_of_the_paper(
     quaestor: Run, tmp_path: Path, figure: str
 ) -> None:
@@ -528,6 +528,27 @@ def test_region_reproduces_the_figures_of_the_paper(
     answer = quaestor("region", "--figure", figure, "--out", str(svg), "--json").json
     assert answer == {"out": str(svg), "figure": figure}
     assert_is_svg(svg)
+
+
+def test_a_figure_of_the_paper_is_drawn_for_own_numbers(quaestor: Run, tmp_path: Path) -> None:
+    svg = tmp_path / "figure.svg"
+    own = ("--epsilon", "0.5", "--delta", "0.01", "--count", "3")
+    answer = quaestor("region", "--figure", "3", *own, "--out", str(svg), "--json").json
+    assert answer == {"out": str(svg), "figure": "3", "epsilon": 0.5, "delta": 0.01, "count": 3}
+    assert_is_svg(svg)
+    for wrong in (
+        ("region", "--figure", "1", "--count", "3"),
+        ("region", "--figure", "2", "--epsilon", "0"),
+        ("region", "--figure", "2", "--log"),
+        ("region", "PureDP(epsilon=1)", "--epsilon", "1"),
+    ):
+        assert quaestor(*wrong, "--out", str(svg)).status == 2
+
+
+def test_a_region_is_drawn_with_logarithmic_axes(quaestor: Run, tmp_path: Path) -> None:
+    svg = tmp_path / "log.svg"
+    quaestor("region", "PureDP(epsilon=1) * 3", "--log", "--out", str(svg))
+    assert "detection" in svg.read_text(encoding="utf-8")
 
 
 def test_a_figure_of_the_paper_may_be_a_png(quaestor: Run, tmp_path: Path) -> None:

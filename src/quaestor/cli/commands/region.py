@@ -19,7 +19,7 @@ __all__ = ["region"]
 _ALARMS = (0.01, 0.05, 0.1)
 
 
-def region(
+def region(  # noqa: PLR0913  # what may be drawn
     releases: Annotated[
         list[str] | None,
         typer.Argument(
@@ -38,20 +38,51 @@ def region(
         str | None,
         typer.Option(
             help=(
-                "Reproduce a figure instead: 1, 2 or 3 of Kairouz, Oh and Viswanath, or "
-                "range for Figure 1 of Dong, Durfee and Rogers."
+                "Reproduce a figure instead: 1, 2 or 3 of Kairouz, Oh and Viswanath; range for "
+                "Figure 1 of Dong, Durfee and Rogers; databases or beliefs for Hartmann, "
+                "Bindschaedler and West."
             )
         ),
     ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", "-e", help="With --figure: the epsilon of each release."),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            "--delta",
+            "-d",
+            help="With --figure: the delta of each release, or of the total if the figure has one.",
+        ),
+    ] = None,
+    count: Annotated[
+        int | None,
+        typer.Option(
+            "--count", "-k", help="With --figure: how many releases, selections or databases."
+        ),
+    ] = None,
+    log: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option(
+            "--log", help="Draw with logarithmic axes: detections against rare false alarms."
+        ),
+    ] = False,
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Show the privacy region: the false alarm and missed detection rates of the best attack."""
     check_picture("out", out)
+    own = {"--epsilon": epsilon, "--delta": delta, "--count": count}
     if figure is not None:
         if releases:
             raise InvalidParameter("releases", releases[0], "left out when --figure is given")
-        _paper_figure(figure, out, json=json)
+        if log:
+            raise InvalidParameter("--log", log, "left out when --figure is given")
+        _paper_figure(figure, out, own, json=json)
         return
+    for option, value in own.items():
+        if value is not None:
+            raise InvalidParameter(option, value, "left out without --figure")
     curves = [(text, _curve(text)) for text in releases or []]
     if not curves:
         raise InvalidParameter("releases", [], "given, one curve each (or --figure)")
@@ -59,7 +90,7 @@ def region(
         from quaestor.figures.region import draw_regions
 
         corners = [(text, curve.tradeoff().vertices(at_most=201)) for text, curve in curves]
-        draw_regions(corners, out=out)
+        draw_regions(corners, out=out, log=log)
     if json:
         print_json(
             {
@@ -77,15 +108,20 @@ def _curve(text: str) -> Composition:
     return compose(*parse_releases(text))
 
 
-def _paper_figure(number: str, out: Path | None, *, json: bool) -> None:
-    from quaestor.paper_figures.catalogue import PAPER_FIGURES
+def _paper_figure(number: str, out: Path | None, own: dict[str, Any], *, json: bool) -> None:
+    from quaestor.paper_figures.catalogue import NOT_COUNTED, PAPER_FIGURES
+    from quaestor.paper_figures.parameters import FigureParameters
 
     if number not in PAPER_FIGURES:
         raise InvalidParameter("figure", number, f"one of {', '.join(map(str, PAPER_FIGURES))}")
     path = out if out is not None else Path(f"figure{number}.svg")
-    PAPER_FIGURES[number](path)
+    if number in NOT_COUNTED and own["--count"] is not None:
+        raise InvalidParameter("--count", own["--count"], f"left out of figure {number}")
+    given = {option.removeprefix("--"): value for option, value in own.items()}
+    PAPER_FIGURES[number](path, FigureParameters(**given))
     if json:
-        print_json({"out": str(path), "figure": number})
+        asked = {name: value for name, value in given.items() if value is not None}
+        print_json({"out": str(path), "figure": number, **asked})
     else:
         say(f"figure {number} drawn into {path}", plain=True)
 
