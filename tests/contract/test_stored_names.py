@@ -119,6 +119,9 @@ IN_RELEASES = [
         '{"type": "MixtureOfGaussians", "sigma": 4.0, "sensitivities": [0.0, 1.0], '
         '"probabilities": [0.75, 0.25]}'
     ),
+    '{"type": "RenyiDP", "orders": [2.0, 8.0], "epsilons": [0.25, 1.0]}',
+    '{"type": "PrivacyProfile", "epsilons": [0.5, 1.0], "deltas": [0.01, 0.001]}',
+    '{"type": "GroupPrivacy", "release": {"type": "PureDP", "epsilon": 0.5}, "size": 3}',
     (
         '{"type": "SampledWithoutReplacement", "release": {"type": "PureDP", "epsilon": 0.5}, '
         '"sample": 10, "population": 1000}'

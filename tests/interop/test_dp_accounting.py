@@ -262,6 +262,15 @@ def test_a_sample_under_replacement_costs_what_theirs_says() -> None:
     assert accountant(STEP, REPLACE, count=100).get_epsilon(1e-6) == pytest.approx(theirs, rel=1e-3)
 
 
+def test_concentrated_privacy_with_an_offset_costs_what_its_divergences_say() -> None:
+    event = dp_event.ZCDpEvent(rho=0.02, xi=0.1)
+    theirs = dp_accounting.rdp.RdpAccountant([1 + x / 20 for x in range(1, 1200)]).compose(event, 5)
+    ours = accountant(event, count=5)
+    assert (
+        theirs.get_epsilon(1e-6) * 0.99 < ours.get_epsilon(1e-6) < theirs.get_epsilon(1e-6) * 1.01
+    )
+
+
 def test_their_calibration_runs_on_our_accountant() -> None:
     multiplier = dp_accounting.calibrate_dp_mechanism(
         QuaestorAccountant,
@@ -309,7 +318,7 @@ def test_their_calibration_runs_on_our_accountant() -> None:
             dp_event.PoissonSampledDpEvent(0.1, dp_event.ComposedDpEvent([GAUSSIAN, LAPLACE])),
             ADD_OR_REMOVE,
         ),
-        (dp_event.ZCDpEvent(0.1, 0.1), ADD_OR_REMOVE),
+        (dp_event.ZCDpEvent(0.1, -0.1), ADD_OR_REMOVE),
         (dp_event.ZCDpEvent(-0.1), ADD_OR_REMOVE),
         (dp_event.GaussianDpEvent(-1.0), ADD_OR_REMOVE),
         (dp_event.GaussianDpEvent(math.nan), ADD_OR_REMOVE),

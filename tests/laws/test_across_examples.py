@@ -25,7 +25,7 @@ from quaestor import (
     compose,
     compose_across,
 )
-from quaestor.accounting.releases.two_changes import TwoChanges
+from quaestor.accounting.releases.derived.two_changes import TwoChanges
 from tests.oracles.composition import homogeneous_delta
 from tests.oracles.membership import hockey_stick, twice_changed
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Composition", "compose", "compose_nonadaptive"]
 
 _LEAST_WIDTH = 1e-10
+_LARGEST_ORDER = 1e6
 
 
 def compose(*releases: Release | ReleaseSum) -> Composition:
@@ -197,6 +198,37 @@ class Composition(CurveAnswers):
         if self._has_ranges:
             return self._best_of_ranges(self._losses.within(narrow), width=min(narrow, 0.5))
         return self._profile.within(narrow)
+
+    def rdp(self, *, order: float) -> Bounds:
+        """Enclose the Renyi divergence of an order above 1, in the worse direction.
+
+        Infinite where something may be told outright, and from above where it is not known.
+
+        >>> from quaestor.accounting.releases import Gaussian
+        >>> 0.25 in compose(Gaussian(sigma=20.0) * 100).rdp(order=2.0)
+        True
+        """
+        from quaestor.accounting.divergences import renyi_bounds
+
+        above_one = check_real("order", order, low=1 + 1e-6, high=_LARGEST_ORDER)
+        return renyi_bounds(self.releases, order=above_one)
+
+    def rho(self) -> Bounds:
+        """Enclose the least rho with which all of it is rho-zCDP."""
+        from quaestor.accounting.divergences import concentrated_bounds
+
+        return concentrated_bounds(self.releases)
+
+    def mu(self) -> Bounds:
+        """Enclose the least mu with which all of it is mu-Gaussian-DP.
+
+        >>> from quaestor.accounting.releases import Gaussian
+        >>> compose(Gaussian(sigma=20.0) * 100).mu().upper
+        0.5000000000000001
+        """
+        from quaestor.accounting.divergences import gaussian_bounds
+
+        return gaussian_bounds(self.releases, self._within(None))
 
     def explain(self, *, delta: float | None = None, epsilon: float | None = None) -> Explanation:
         """Every theorem's answer to one question: epsilon at ``delta``, or delta at ``epsilon``.

@@ -34,6 +34,7 @@ Expressions = Annotated[
         metavar="RELEASE...",
         help=(
             'One or more releases, each quoted, such as "ApproxDP(epsilon=0.1, delta=1e-8) * 30".'
+            " A curve in a CSV file is @curve.csv, with the columns epsilon,delta or order,epsilon."
         ),
         show_default=False,
     ),

@@ -36,7 +36,7 @@ from quaestor.accounting.releases import (
     ZeroConcentratedDP,
 )
 from quaestor.accounting.releases.base import PureLoss
-from quaestor.accounting.releases.two_changes import TwoChanges
+from quaestor.accounting.releases.derived.two_changes import TwoChanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,6 +7,8 @@ from quaestor.accounting.releases.black_box import ApproxDP, PureDP
 from quaestor.accounting.releases.bounded_range import BoundedRange, ExponentialMechanism
 from quaestor.accounting.releases.density_pair import DensityPair
 from quaestor.accounting.releases.derived.gaussian_mixture import MixtureOfGaussians
+from quaestor.accounting.releases.derived.profile_points import GroupPrivacy, PrivacyProfile
+from quaestor.accounting.releases.derived.renyi import RenyiDP
 from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
 from quaestor.accounting.releases.derived.truncated_sample import TruncatedPoissonGaussian
 from quaestor.accounting.releases.discrete_gaussian import DiscreteGaussian
@@ -31,16 +33,19 @@ __all__ = [
     "GaussianDP",
     "Geometric",
     "GraphSketch",
+    "GroupPrivacy",
     "Laplace",
     "MatrixSketch",
     "MixtureOfGaussians",
     "PoissonSampled",
     "PoissonSampledReplaceOne",
+    "PrivacyProfile",
     "ProbabilityVectors",
     "PureDP",
     "RandomizedResponse",
     "Release",
     "ReleaseSum",
+    "RenyiDP",
     "Repeated",
     "SampledWithoutReplacement",
     "Staircase",
@@ -69,6 +74,9 @@ RELEASES: dict[str, type[Release]] = {
     "TruncatedPoissonGaussian": TruncatedPoissonGaussian,
     "MixtureOfGaussians": MixtureOfGaussians,
     "SampledWithoutReplacement": SampledWithoutReplacement,
+    "RenyiDP": RenyiDP,
+    "PrivacyProfile": PrivacyProfile,
+    "GroupPrivacy": GroupPrivacy,
     "GraphSketch": GraphSketch,
     "MatrixSketch": MatrixSketch,
     "ProbabilityVectors": ProbabilityVectors,

@@ -294,6 +294,14 @@ class Release:
             "what a replaced record costs it is not known",
         )
 
+    def with_group(self, size: int) -> Release | None:  # noqa: ARG002
+        """The release as it looks to so many people who change together; None where not known.
+
+        :class:`~quaestor.accounting.releases.derived.profile_points.GroupPrivacy` then iterates
+        its curve.
+        """
+        return None
+
     def replaced_sample_losses(self, rate: float) -> tuple[Law, ...]:
         """The law of replacing a person who is in the data with this probability."""
         from quaestor.accounting.loss.laws.sampled import sampled_without_replacement

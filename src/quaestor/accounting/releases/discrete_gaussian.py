@@ -73,6 +73,10 @@ class DiscreteGaussian(Release):
         share = Fraction(self.sensitivity) / Fraction(self.sigma)
         return at_least(share**2 / 2)
 
+    def with_group(self, size: int) -> Release:
+        """So many times the shift."""
+        return replace(self, sensitivity=size * self.sensitivity)
+
     def with_record_replaced(self) -> Release:
         """Twice the shift."""
         return replace(self, sensitivity=2 * self.sensitivity)

@@ -122,6 +122,10 @@ class Gaussian(_OfMu):
         """Sensitivity by sigma."""
         return Fraction(self.sensitivity) / Fraction(self.sigma)
 
+    def with_group(self, size: int) -> Release:
+        """So many times the shift."""
+        return replace(self, sensitivity=size * self.sensitivity)
+
     def with_record_replaced(self) -> Release:
         """Twice the shift."""
         return replace(self, sensitivity=2 * self.sensitivity)
@@ -158,6 +162,10 @@ class GaussianDP(_OfMu):
     def known_mu(self) -> Fraction:
         """By its name."""
         return Fraction(self.mu)
+
+    def with_group(self, size: int) -> Release:
+        """So many times the mu [Dong, Roth, Su 2022, Corollary 2.15]."""
+        return GaussianDP(mu=size * self.mu)
 
     def with_record_replaced(self) -> Release:
         """Twice the mu: the group privacy of Gaussians is that of one shift after the other."""
@@ -206,6 +214,10 @@ class ZeroConcentratedDP(Release):
     def rough_size(self) -> float:
         """The rho."""
         return self.rho
+
+    def with_group(self, size: int) -> Release:
+        """The square of the size times the rho [Bun, Steinke 2016, Proposition 27]."""
+        return ZeroConcentratedDP(rho=size * size * self.rho)
 
     def with_record_replaced(self) -> Release:
         """Four times the rho [Bun, Steinke 2016, Proposition 27]."""

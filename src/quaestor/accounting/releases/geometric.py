@@ -113,6 +113,10 @@ class Geometric(Release):
             return self.sensitivity == other.sensitivity and self.scale <= other.scale
         return other.known_epsilon() == 0
 
+    def with_group(self, size: int) -> Release:
+        """So many times the shift."""
+        return replace(self, sensitivity=size * self.sensitivity)
+
     def with_record_replaced(self) -> Release:
         """Twice the shift."""
         return replace(self, sensitivity=2 * self.sensitivity)

@@ -100,6 +100,10 @@ class Laplace(Release):
             return self.known_epsilon() >= other.known_epsilon()
         return other.known_epsilon() == 0
 
+    def with_group(self, size: int) -> Release:
+        """So many times the shift."""
+        return replace(self, sensitivity=size * self.sensitivity)
+
     def with_record_replaced(self) -> Release:
         """Twice the shift."""
         return replace(self, sensitivity=2 * self.sensitivity)

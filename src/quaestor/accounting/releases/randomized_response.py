@@ -14,8 +14,8 @@ from quaestor.accounting.releases.base import (
     check_real,
     remembered,
 )
+from quaestor.accounting.releases.derived.two_changes import TwoChanges
 from quaestor.accounting.releases.opinion import response_opinion
-from quaestor.accounting.releases.two_changes import TwoChanges
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law

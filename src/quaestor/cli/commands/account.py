@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaestor.accounting.expressions import parse_releases
 from quaestor.cli.arguments.files import query_text
 from quaestor.cli.arguments.opened_ledger import opened
+from quaestor.cli.arguments.release_list import read_releases
 from quaestor.cli.drawing.accounts import (
     left_in_words,
     of_quota,
@@ -235,4 +235,4 @@ def _asked(account: Account, query: str) -> dict[str, str]:
 
 
 def _parsed(releases: list[str]) -> list[Release]:
-    return [release for text in releases for release in parse_releases(text)]
+    return read_releases(releases)

@@ -9,10 +9,11 @@ import typer
 
 from quaestor.accounting.calibrate import calibrate_expressions, largest_count
 from quaestor.accounting.compose import Composition, compose, compose_nonadaptive
-from quaestor.accounting.expressions import parse_release, parse_releases
+from quaestor.accounting.expressions import parse_release
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.numerics.digits import rounded_down, rounded_up
 from quaestor.accounting.releases import PureDP
+from quaestor.cli.arguments.release_list import read_releases
 from quaestor.cli.drawing.numbers import interval, print_explanation, print_json, say
 from quaestor.cli.options import REFUSED, Delta, Epsilon, Expressions, Json
 from quaestor.errors import InvalidParameter
@@ -56,7 +57,7 @@ OptionalDelta = Annotated[
 
 
 def _composed(expressions: list[str], *, in_advance: bool) -> Composition:
-    releases = (release for text in expressions for release in parse_releases(text))
+    releases = read_releases(expressions)
     return compose_nonadaptive(*releases) if in_advance else compose(*releases)
 
 

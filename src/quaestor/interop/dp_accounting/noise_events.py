@@ -18,6 +18,7 @@ from quaestor.accounting.releases import (
     ProbabilityVectors,
     RandomizedResponse,
     Release,
+    RenyiDP,
     ZeroConcentratedDP,
 )
 from quaestor.accounting.releases.base import check_count, check_real
@@ -45,6 +46,7 @@ NO_PROMISE = ApproxDP(epsilon=0.0, delta=1.0)
 BITS = 192
 COMES_OR_GOES = (Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_SPECIAL)
 _CLOSE = Fraction(1, 10**9)
+_ORDERS = tuple(1 + 2.0 ** (eighth / 8) for eighth in range(-80, 160))  # from 1.001 to a million
 
 
 class EventKind(NamedTuple):
@@ -239,9 +241,12 @@ def _read_tree(event: Any, relation: Any) -> Parts:
 
 
 def _read_concentrated(event: Any, relation: Any) -> Parts:  # noqa: ARG001  # a promise about any neighbours
-    if event.xi != 0:
-        raise RefusedEventError(event, "without xi, which Quaestor does not know")
-    return [(ZeroConcentratedDP(rho=event.rho), 1)]
+    if event.xi == 0:
+        return [(ZeroConcentratedDP(rho=event.rho), 1)]
+    xi = check_real("xi", event.xi, low=0.0, high=1e150)
+    ZeroConcentratedDP(rho=event.rho)  # checks it
+    bounds = [_at_least(Fraction(xi) + Fraction(event.rho) * Fraction(order)) for order in _ORDERS]
+    return [(RenyiDP(orders=_ORDERS, epsilons=tuple(bounds)), 1)]
 
 
 def _write_concentrated(release: Any, relation: Any) -> Any:  # noqa: ARG001  # about any neighbours

@@ -1,0 +1,162 @@
+r"""From points of a privacy profile to a pair of worlds, and what several changes make of it.
+
+A release that is :math:`(\varepsilon_i, \delta_i)`-DP for several i lets no test of false-alarm
+rate a detect more than
+
+.. math:: R(a) = \min_i\;\min(\delta_i+e^{\varepsilon_i}a,\;
+          1-e^{-\varepsilon_i}(1-\delta_i-a),\; 1),
+
+which is concave and made of straight pieces. Two worlds with that curve exist: one uniform on
+[0, 1], the other with density :math:`R'` and an atom :math:`R(0)`. They dominate the release.
+
+If k people change at once, one after the other, the detections are at most
+:math:`R(R(\cdots R(a)))` [Dong, Roth, Su 2022, Theorem 2.14], concave and made of straight pieces
+too.
+
+All in balls; what cannot be told apart is taken as the larger.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from flint import arb
+
+from quaestor.accounting.loss.laws.finite import FiniteLoss
+from quaestor.accounting.numerics.balls import ONE, ZERO, outward, working_precision
+from quaestor.accounting.numerics.bounds import Bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["detection_loss"]
+
+_BITS = 320
+_LEAST_WIDTH = 1e-60  # stretches of false alarms that are left out, and counted as told
+
+
+class _Tangent(NamedTuple):
+    """Detections ``rise + slope * a``."""
+
+    rise: arb
+    slope: arb
+
+
+class _Corner(NamedTuple):
+    """False alarms, and detections there."""
+
+    at: arb
+    height: arb
+
+
+def detection_loss(
+    epsilons: Sequence[float], deltas: Sequence[float], *, changes: int = 1
+) -> FiniteLoss:
+    """The law of the worst release with these points, after so many changes."""
+    with working_precision(_BITS):
+        once = _corners(_lines(epsilons, deltas))
+        curve = once
+        for _ in range(changes - 1):
+            curve = _after(once, curve)
+        return _law(curve)
+
+
+def _lines(epsilons: Sequence[float], deltas: Sequence[float]) -> list[_Tangent]:
+    lines = [_Tangent(ONE, ZERO)]
+    for epsilon, delta in zip(epsilons, deltas, strict=True):
+        odds, told = arb(epsilon).exp(), arb(delta)
+        lines += [_Tangent(told, odds), _Tangent(1 - (1 - told) / odds, 1 / odds)]
+    return lines
+
+
+def _corners(lines: list[_Tangent]) -> list[_Corner]:
+    """The lower envelope of the lines from 0 to 1, by walking from line to flatter line."""
+    here, height = ZERO, min((line.rise for line in lines), key=_middle)
+    corners = [_Corner(here, height)]
+    current = min(
+        (line for line in lines if not line.rise > height), key=lambda line: _middle(line.slope)
+    )
+    while True:
+        best: tuple[arb, _Tangent] | None = None
+        for line in lines:
+            if not line.slope < current.slope:
+                continue
+            meets = (line.rise - current.rise) / (current.slope - line.slope)
+            if best is None or _before((meets, line), best):
+                best = meets, line
+        if best is None or not best[0] < 1:
+            corners.append(_Corner(ONE, ONE))
+            return corners
+        here, current = best
+        corners.append(_Corner(here, current.rise + current.slope * here))
+
+
+def _before(one: tuple[arb, _Tangent], other: tuple[arb, _Tangent]) -> bool:
+    """Whether a line is met first, or is the flatter of two that are met at once."""
+    if _middle(one[0]) == _middle(other[0]):
+        return bool(_middle(one[1].slope) < _middle(other[1].slope))
+    return bool(_middle(one[0]) < _middle(other[0]))
+
+
+def _middle(ball: arb) -> arb:
+    return ball.mid()
+
+
+def _after(outer: list[_Corner], inner: list[_Corner]) -> list[_Corner]:
+    """The corners of the outer curve of the inner one's detections."""
+    corners: list[_Corner] = []
+    for first, second in pairwise(inner):
+        corners.append(_Corner(first.at, _height(outer, first.height)))
+        rise = second.height - first.height
+        if not rise > 0:
+            continue
+        for corner in outer:
+            if corner.at > first.height and corner.at < second.height:
+                share = (corner.at - first.height) / rise
+                at = first.at + share * (second.at - first.at)
+                corners.append(_Corner(at, corner.height))
+    corners.append(_Corner(ONE, ONE))
+    return corners
+
+
+def _height(curve: list[_Corner], at: arb) -> arb:
+    """The curve at a place; from the piece whose ends are around it."""
+    for first, second in pairwise(curve):
+        if not at > second.at:
+            width = second.at - first.at
+            if not width > 0:
+                continue
+            share = ((at - first.at) / width).max(ZERO).min(ONE)
+            return first.height + share * (second.height - first.height)
+    return ONE
+
+
+def _law(curve: list[_Corner]) -> FiniteLoss:
+    """Each piece is an outcome: so much without the change, so much with it."""
+    losses, firsts, seconds = [], [], []
+    told, never = curve[0].height, ZERO
+    for first, second in pairwise(curve):
+        width, rise = second.at - first.at, second.height - first.height
+        if width > _LEAST_WIDTH and rise > _LEAST_WIDTH:
+            loss = outward((rise / width).log()).upper
+            log_rise = float(rise.log().mid())
+            losses.append(loss)
+            firsts.append(log_rise)
+            seconds.append(log_rise - loss)
+        else:
+            told, never = told + rise.max(ZERO), never + width.max(ZERO)
+    return FiniteLoss(
+        np.array(losses),
+        np.array(firsts),
+        np.array(seconds),
+        infinite=_around(told),
+        opposite=_around(never),
+    )
+
+
+def _around(mass: arb) -> Bounds:
+    if mass.is_zero():
+        return Bounds.exactly(0.0)
+    return outward(mass).clipped(0.0, 1.0)
