@@ -42,7 +42,7 @@ from quaestor.ledger.charge import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from quaestor.curator.builder.tables import Question
+    from quaestor.curator.builder.tables import AnyQuestion
     from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.engines import Engine
     from quaestor.curator.engines.engine import EnginePool
@@ -91,7 +91,7 @@ class Payers(Protocol):
 class Inquiry:
     """A question, what it may cost, who asks it and why, and on whose account."""
 
-    question: str | Question
+    question: str | AnyQuestion
     budget: Budget
     account: str | None = None
     analyst: str = ""

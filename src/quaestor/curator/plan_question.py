@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quaestor.curator.pricing.priced_question import Budget
 
 if TYPE_CHECKING:
-    from quaestor.curator.builder.tables import Question
+    from quaestor.curator.builder.tables import AnyQuestion
     from quaestor.curator.pricing.accuracy import Accuracy
 
 __all__ = ["PlanQuestion"]
@@ -31,7 +31,7 @@ class PlanQuestion:
     0.1
     """
 
-    question: str | Question
+    question: str | AnyQuestion
     epsilon: float | None = None
     rho: float | None = None
     accuracy: Accuracy | None = None

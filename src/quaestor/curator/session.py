@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from quaestor.curator.answers.answer import Answer
-    from quaestor.curator.builder.tables import Question
+    from quaestor.curator.builder.tables import AnyQuestion
     from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.limits.tune_plan import TunePlan
     from quaestor.curator.preview import Preview
@@ -161,7 +161,7 @@ class Curator:
 
     def preview(  # noqa: PLR0913  # the ways to say how much, for what, and on whose account
         self,
-        question: str | Question,
+        question: str | AnyQuestion,
         *,
         epsilon: float | None = None,
         rho: float | None = None,
@@ -230,7 +230,7 @@ class Curator:
 
     def ask(  # noqa: PLR0913  # as for a preview
         self,
-        question: str | Question,
+        question: str | AnyQuestion,
         *,
         epsilon: float | None = None,
         rho: float | None = None,
@@ -327,7 +327,7 @@ class Curator:
 
     def submit(  # noqa: PLR0913  # as for a preview
         self,
-        question: str | Question,
+        question: str | AnyQuestion,
         *,
         epsilon: float | None = None,
         rho: float | None = None,

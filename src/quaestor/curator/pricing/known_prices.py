@@ -16,7 +16,7 @@ from quaestor.curator.pricing.priced_question import plan_question, price
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from quaestor.curator.builder.tables import Question
+    from quaestor.curator.builder.tables import AnyQuestion
     from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.language.compound import Compound
     from quaestor.curator.language.query import Query
@@ -55,7 +55,7 @@ _PLANS, _PRICES = _LatestResults(), _LatestResults()
 
 
 def known_plan(
-    question: str | Question,
+    question: str | AnyQuestion,
     catalog: Catalog,
     *,
     analyst: str,

@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
+from quaestor.curator.language.compound import Compound
 from quaestor.curator.pricing.editions import EARLIER, LATEST, THIRD
 from quaestor.curator.pricing.noise_choice import ChosenNoise, chosen_noise
 from quaestor.curator.pricing.offers import Accuracy, cuts_by_place, offer, other_editions
@@ -30,11 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from quaestor.accounting.releases import Release
-    from quaestor.curator.builder.tables import Question
+    from quaestor.curator.builder.tables import AnyQuestion
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
     from quaestor.curator.kernel.measurement import Measurement
-    from quaestor.curator.language.compound import Compound
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.budget_shares import Noise
     from quaestor.curator.pricing.offers import Offer
@@ -227,7 +227,7 @@ class Priced:
 
 
 def plan(
-    question: str | Question,
+    question: str | AnyQuestion,
     catalog: Catalog,
     *,
     rows: int | None = None,
@@ -240,26 +240,32 @@ def plan(
     """
     if isinstance(question, str):
         return parse(question, catalog, rows=rows, groups=groups)
-    if not hasattr(question, "query"):
-        raise InvalidParameter("question", question, "SQL, or a question of the builder")
-    return question.query(catalog, rows=rows, groups=groups)
+    asked = plan_question(question, catalog, rows=rows, groups=groups)
+    if isinstance(asked, Compound):
+        raise RefusedQuery(
+            f"several questions are asked together, here {len(asked.parts)}, and one is expected",
+            remedy="ask one, with a plain group_by(...)",
+        )
+    return asked
 
 
 def plan_question(
-    question: str | Question,
+    question: str | AnyQuestion,
     catalog: Catalog,
     *,
     rows: int | None = None,
     groups: int | None = None,
 ) -> Query | Compound:
-    """The query that SQL, or a question of the builder, means; or several that SQL means.
+    """The query that SQL, or a question of the builder, means; or several together.
 
     Raises:
         RefusedQuery: it is not allowed; the error says why, and what to ask instead.
     """
     if isinstance(question, str):
         return parse_question(question, catalog, rows=rows, groups=groups)
-    return plan(question, catalog, rows=rows, groups=groups)
+    if not hasattr(question, "query"):
+        raise InvalidParameter("question", question, "SQL, or a question of the builder")
+    return question.query(catalog, rows=rows, groups=groups)
 
 
 def price(  # noqa: PLR0913  # what is asked, and of whom

@@ -5,20 +5,16 @@ Sets are listed from the finest on, as they are written. A set that is named twi
 
 from __future__ import annotations
 
-from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
+from quaestor.curator.questions.grouping_sets import check_sets, cubed, multiplied, rolled_up
 from quaestor.curator.sql.translator import only
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlglot import exp
 
-__all__ = ["MOST_SETS", "members_of", "sets_of"]
-
-MOST_SETS = 64
+__all__ = ["members_of", "sets_of"]
 
 Set = tuple[Any, ...]
 """The nodes that rows of one set of groups are told apart by."""
@@ -33,12 +29,11 @@ def sets_of(group: exp.Expr) -> list[Set]:
     listed: list[list[Set]] = []
     for part in written:
         if type(part).__name__ == "Rollup" and not part.expressions:  # GROUP BY a, b WITH ROLLUP
-            listed.append(_rolled_up([(node,) for node in plain]))
+            listed.append(rolled_up([(node,) for node in plain]))
             plain = ()
         else:
             listed.append(_sets(part))
-    _check(_product(listed))
-    return [plain + tuple(n for each in chosen for n in each) for chosen in product(*listed)]
+    return multiplied(plain, listed)
 
 
 def members_of(node: Any) -> Set:
@@ -52,50 +47,23 @@ def members_of(node: Any) -> Set:
             return (node,)
 
 
-def _product(listed: Sequence[Sequence[Set]]) -> int:
-    count = 1
-    for each in listed:
-        count = min(count * len(each), MOST_SETS + 1)
-    return count
-
-
 def _sets(node: Any) -> list[Set]:
     """The sets that one word with its brackets means."""
     inside = node.expressions
     match type(node).__name__:
         case "Rollup":
-            return _rolled_up([members_of(each) for each in inside])
+            return rolled_up([members_of(each) for each in inside])
         case "Cube":
-            _check(2 ** min(len(inside), MOST_SETS))
-            members = [members_of(each) for each in inside]
-            sizes = range(len(members), -1, -1)
-            return [_joined(some) for size in sizes for some in combinations(members, size)]
+            return cubed([members_of(each) for each in inside])
         case "GroupingSets":
             nested = {"Rollup", "Cube", "GroupingSets"}
             found: list[Set] = []
             for each in inside:
                 found += _sets(each) if type(each).__name__ in nested else [members_of(each)]
-                _check(len(found))
+                check_sets(len(found))
             return found
         case _:
             raise RefusedQuery(
                 "GROUP BY has a part that is neither a key nor a grouping set",
                 remedy="write GROUP BY ROLLUP (a, b), CUBE (a, b) or GROUPING SETS ((a, b), (a))",
             )
-
-
-def _rolled_up(members: Sequence[Set]) -> list[Set]:
-    _check(len(members) + 1)
-    return [_joined(members[:size]) for size in range(len(members), -1, -1)]
-
-
-def _joined(members: Sequence[Set]) -> Set:
-    return tuple(node for each in members for node in each)
-
-
-def _check(count: int) -> None:
-    if count > MOST_SETS:
-        raise RefusedQuery(
-            f"GROUP BY means more than {MOST_SETS} grouping sets, each of which is paid for",
-            remedy="name those that you need: GROUPING SETS ((a, b), (a), ())",
-        )

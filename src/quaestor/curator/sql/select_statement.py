@@ -6,7 +6,7 @@ COUNT(*) AS n FROM visits) AS t WHERE n > 10`` looks at no row of anybody. Its W
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +22,7 @@ from quaestor.curator.questions.plan import (
     plan_key,
 )
 from quaestor.curator.questions.scope import nearest
+from quaestor.curator.questions.union_plan import Questioned
 from quaestor.curator.sql.from_clause import FromClause, RowTranslator
 from quaestor.curator.sql.grouping_sets import members_of, sets_of
 from quaestor.curator.sql.released_values import (
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from quaestor.curator.language.query import Key, Query
     from quaestor.curator.questions.scope import Frame
 
-__all__ = ["Questioned", "SelectStatement", "parse", "parse_question"]
+__all__ = ["SelectStatement", "parse", "parse_question"]
 
 _MOST_KEYS = 10
 
@@ -87,25 +88,14 @@ def parse_question(
         if type(tree).__name__ == "Select":
             statement = SelectStatement(text, catalog)
             return statement.question(tree, rows=rows, groups=groups).asked  # type: ignore[arg-type]
-        from quaestor.curator.sql.union_all import united
+        from quaestor.curator.sql.union_all import united_selects
 
-        return united(text, tree, catalog, rows=rows, groups=groups)
+        return united_selects(text, tree, catalog, rows=rows, groups=groups)
     except RecursionError:
         raise RefusedQuery(
             "the question is nested too deeply",
             remedy="name parts of it: WITH part AS (SELECT ...) SELECT ... FROM part",
         ) from None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Questioned:
-    """What one SELECT asks: a query or, with several grouping sets, several of them.
-
-    ``kinds`` are those of its outputs; None where all that is known of one is that it is NULL.
-    """
-
-    asked: Query | Compound
-    kinds: tuple[Kind | None, ...]
 
 
 class SelectStatement:
