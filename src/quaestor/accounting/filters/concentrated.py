@@ -42,8 +42,8 @@ def concentrated_filter(*, epsilon: float, delta: float, reserved: float = 0.0) 
         :math:`\sum\rho_i \le \rho` [Feldman, Zrnic 2021, for Rényi
         divergences of one order], with the largest :math:`\rho` for which some order
         :math:`\lambda`, fixed in advance, has :math:`\lambda(\lambda+1)\rho \le \lambda\varepsilon
-        + \ln d + g(\lambda)` (see :mod:`.moments`). *Proof.* It is
-        :func:`~quaestor.accounting.filters.moments.moment_filter` at that order, with the bound
+        + \ln d + g(\lambda)` (see ``moments``). *Proof.* It is
+        :func:`~quaestor.accounting.filters.moment_filter` at that order, with the bound
         :math:`\lambda(\lambda+1)\rho_i` on each moment.
     """
     target = check_target(epsilon=epsilon, delta=delta)

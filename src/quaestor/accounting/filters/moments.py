@@ -176,7 +176,7 @@ def weighted_filter(
         Order j has the share :math:`w_j` of the slack, :math:`\sum w_j \le 1`, and the limit of
         :func:`moment_filter` for :math:`w_jd`. Then which order is within its limit may depend on
         all answers. *Proof.* Filters with deltas that add up: see
-        :func:`~quaestor.accounting.filters.base.with_reserve`. (Without shares this is unsound:
+        ``with_reserve``. (Without shares this is unsound:
         an analyst could spend by the order that chance made cheap.)
 
     Args:

@@ -49,7 +49,7 @@ class Odometer:
         .. math:: \varepsilon_t = \min\Bigl\{\sum_{i \le t}\varepsilon_i,\ \min_j\frac{\sum_{i \le
             t} h_i(\lambda_j) + \ln(1/\delta_j)}{\lambda_j}\Bigr\},
 
-        with h from :func:`~quaestor.accounting.filters.moments.moment_filter`. The probability
+        with h from :func:`~quaestor.accounting.filters.moment_filter`. The probability
         that the loss is *ever* above its reading is at most delta, plus what is ``reserved`` for
         the releases' own deltas (beyond that there is no finite reading).
 

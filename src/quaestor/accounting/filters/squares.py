@@ -74,7 +74,7 @@ def whitehouse_filter(*, epsilon: float, delta: float, reserved: float = 0.0) ->
         order :math:`\lambda` of an :math:`\varepsilon_i`-DP release is at most
         :math:`\lambda(\lambda+1)\varepsilon_i^2/2` (see
         :mod:`quaestor.accounting.releases.moments`). By
-        :func:`~quaestor.accounting.filters.moments.moment_filter`, without its factor,
+        :func:`~quaestor.accounting.filters.moment_filter`, without its factor,
         :math:`\lambda(\lambda+1)S/2 \le \lambda\varepsilon + \ln d` suffices for any one
         :math:`\lambda` fixed in advance, S being the largest sum; :math:`\lambda = \varepsilon/S -
         \tfrac12` gives :math:`(\varepsilon - S/2)^2 \ge 2S\ln(1/d)`.
@@ -103,7 +103,7 @@ def range_filter(*, epsilon: float, delta: float, reserved: float = 0.0) -> Filt
         :math:`r_i`, and 2 epsilon in their place for other releases. *Proof.* As for
         :func:`whitehouse_filter`: the moment of order :math:`\lambda` of a release of range r is
         at most :math:`\lambda(\lambda+1)r^2/8` (proved in
-        :func:`quaestor.accounting.releases.range_moments.log_moment`), whichever mechanism of that
+        ``log_moment`` of ``releases.range_moments``), whichever mechanism of that
         range is chosen next.
     """
     target = check_target(epsilon=epsilon, delta=delta)

@@ -99,7 +99,7 @@ def range_moments(releases: Iterable[Release]) -> MomentProfile:
     Theorem:
         Dong, Durfee, Rogers 2020, Theorem 5 ("MGF"): :math:`\delta \le \inf_{\lambda>0}
         \exp(\sum_i h(\lambda; \varepsilon_i) - \lambda\varepsilon_g)`, with h from
-        :func:`log_moment`. Every order is sound, so the search for the best need not be exact.
+        ``log_moment``. Every order is sound, so the search for the best need not be exact.
 
     >>> from quaestor.accounting.releases import BoundedRange
     >>> chosen = [BoundedRange(epsilon=0.1) * 100]

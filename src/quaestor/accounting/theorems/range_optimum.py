@@ -77,7 +77,7 @@ def concentrated_range(releases: Iterable[Release]) -> WorstDirection:
 
     Theorem:
         A release of range :math:`\varepsilon` is :math:`\varepsilon^2/8`-zCDP (proved in
-        :func:`quaestor.accounting.releases.range_moments.log_moment`); its moments compose with
+        ``log_moment`` of ``releases.range_moments``); its moments compose with
         those of all others.
     """
     return privacy_loss([_concentrated(release) for release in releases])
