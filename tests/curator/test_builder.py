@@ -45,6 +45,7 @@ from quaestor.curator.builder.tables import (
     variance,
     year,
 )
+from quaestor.curator.pricing.priced_question import plan
 from quaestor.curator.questions.stored_form import fingerprint
 from quaestor.curator.sql import parse
 from quaestor.curator.sql.from_ibis import from_ibis, ibis_table
@@ -167,7 +168,7 @@ PAIRS: list[tuple[Question, str]] = [
 
 @pytest.mark.parametrize(("question", "text"), PAIRS, ids=[text[:60] for _, text in PAIRS])
 def test_the_builder_asks_what_sql_asks(question: Question, text: str) -> None:
-    query = question.query(CATALOG)
+    query = plan(question, CATALOG)
     assert fingerprint(query) == fingerprint(parse(text, CATALOG))
     assert [o.name for o in query.outputs] == [o.name for o in parse(text, CATALOG).outputs]
 
