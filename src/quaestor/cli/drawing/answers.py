@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 
+from quaestor.cli.drawing.fitted_tables import FittedTable, TableColumn
 from quaestor.cli.drawing.numbers import bar, print_table, say
 
 if TYPE_CHECKING:
@@ -23,11 +24,13 @@ BAR_CELLS = 30
 
 def print_answer(answer: Answer, standing: HolderStanding | None) -> None:
     """The table, the notes, the cost with its receipt, and how the account stands if known."""
-    from quaestor.curator.answers.frames import to_rich
-
-    table = to_rich(answer)
-    table.caption = None  # the lines below say it
-    Console(highlight=False).print(table)
+    shown = answer.to_table()
+    FittedTable(
+        columns=[
+            TableColumn(heading=escape(each.text), right=each.right) for each in shown.headings
+        ],
+        rows=[[escape(cell) for cell in row] for row in shown.rows],
+    ).print(Console(highlight=False, emoji=False))
     for note in answer.notes:
         say(note, plain=True)
     paid = "paid" if answer.repeated else "cost"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.cli.drawing.fitted_tables import FittedTable, TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,18 +43,14 @@ def say(text: str, *, plain: bool = False) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Draw a table; columns that start with ``#`` hold numbers and go to the right."""
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for column in columns:
-        table.add_column(
-            column.removeprefix("#"),
-            justify="right" if column.startswith("#") else "left",
-            no_wrap=column.startswith("#"),
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*row)
-    Console(highlight=False, emoji=False).print(table)
+    """Draw a table; columns that start with ``#`` hold numbers, which go to the right."""
+    drawn = [
+        TableColumn(heading=column.removeprefix("#"), right=number, whole=number)
+        for column in columns
+        for number in [column.startswith("#")]
+    ]
+    console = Console(highlight=False, emoji=False)
+    FittedTable(columns=drawn, rows=list(rows), title=title).print(console)
 
 
 def bar(left: Fraction | float, *, cells: int = 20) -> str:
