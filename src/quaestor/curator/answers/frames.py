@@ -89,7 +89,7 @@ def _native(values: tuple[Value, ...], kind: Kind) -> list[Any]:
 def to_pandas(answer: Answer) -> Any:
     """A pandas frame, by way of Arrow."""
     if find_spec("pandas") is None:
-        raise MissingExtra("pandas", extra="curator", purpose="a pandas frame")
+        raise MissingExtra("pandas", extra="pandas", purpose="a pandas frame")
     return to_arrow(answer).to_pandas()
 
 
