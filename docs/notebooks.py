@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 PAGES = Path(__file__).parent / "tutorials"
+NOISE = doctest.register_optionflag("NOISE")
+"""Of an example whose figures differ from run to run."""
 BLOCK = re.compile(r"^```python\n(>>> .*?)^```\n", re.DOTALL | re.MULTILINE)
 DIRECTIVE = re.compile(r"\s*# doctest: .*$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)]*)\)")
