@@ -45,6 +45,12 @@ notebooks: $(VENV)/test.stamp
 	@$(BIN)/python docs/notebooks.py docs/_build/notebooks
 	@echo "Open them in Jupyter: docs/_build/notebooks"
 
+# The same in one Markdown file and one PDF.
+docs-print: $(VENV)/docs.stamp
+	@tests/system.sh node
+	@$(BIN)/python -m docs.one_file
+	@echo "docs/_build/quaestor.md, docs/_build/quaestor.pdf"
+
 test: system lint
 	@$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile
 
