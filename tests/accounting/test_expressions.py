@@ -66,7 +66,7 @@ def test_a_sum_is_several_releases_in_their_order() -> None:
 
 
 def test_a_sum_is_not_one_release() -> None:
-    with pytest.raises(InvalidExpression, match="one release is wanted here, not a sum"):
+    with pytest.raises(InvalidExpression, match="expected one release, not a sum"):
         parse_release("PureDP(epsilon=0.5) + PureDP(epsilon=0.5)")
 
 
@@ -102,7 +102,7 @@ def test_a_count_is_read_with_or_without_underscores(count: int) -> None:
         ("PureDP", 7, "expected '(', found the end"),
         ("PureDP(epsilon 0.5)", 16, "expected '=', found '0.5'"),
         ("PureDP(epsilon=)", 16, "expected a number for epsilon, found ')'"),
-        ("PureDP(epsilon=0.5 delta=1)", 20, "expected ',', found 'delta'"),
+        ("PureDP(epsilon=0.5 delta=1)", 20, "expected ',' or ')', found 'delta'"),
         ("PureDP(epsilon=-1)", 8, "epsilon must be a number in [0, 1e+06], got -1"),
         ("PureDP(epsilon=0.5) * 2.5", 23, "count must be a whole number, got '2.5'"),
         ("PureDP(epsilon=0.5) extra", 21, "unexpected 'extra' after the release"),

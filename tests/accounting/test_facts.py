@@ -110,7 +110,7 @@ def test_json_that_is_no_fact_is_refused(text: str, message: str) -> None:
     ids=repr,
 )
 def test_contradictions_are_named(fact: Fact) -> None:
-    with pytest.raises(ContradictoryFacts, match="take one of these facts away") as caught:
+    with pytest.raises(ContradictoryFacts, match="remove or weaken one of them") as caught:
         compose_across(THREE, membership=fact)
     assert caught.value.facts == repr(fact)
 
@@ -156,7 +156,7 @@ def test_neighbours_and_questions_are_checked() -> None:
         compose_across(THREE, membership=365)  # type: ignore[arg-type]
     answer = compose_across(THREE)
     for question in ({}, {"delta": 0.1, "epsilon": 0.1}):
-        with pytest.raises(InvalidParameter, match="either delta or epsilon"):
+        with pytest.raises(InvalidParameter, match="exactly one of delta and epsilon"):
             answer.worst(**question)
     with pytest.raises(InvalidParameter, match="delta must be"):
         answer.epsilon(delta=2.0)
@@ -207,10 +207,10 @@ def test_a_plan_is_what_it_says() -> None:
         ("", r"plan, databases: none; write  \[databases\]"),
         ("a = ", "plan: this is not TOML"),
         ("colour = 1", "plan, colour: unknown; a plan has neighbours, facts, databases, many"),
-        ("databases = 3", "plan, databases: a table is wanted"),
-        ("[databases]\na = 3", "plan, database 'a': a release is wanted"),
+        ("databases = 3", "plan, databases: expected a table"),
+        ("[databases]\na = 3", "plan, database 'a': expected a release"),
         ("[databases]\na = 'PureDP(epsilon=-1)'", "plan, database 'a': column 8: epsilon must be"),
-        ("facts = 3\n[databases]\na = []", "plan, facts: a list of tables"),
+        ("facts = 3\n[databases]\na = []", "plan, facts: expected a list of tables"),
         ("facts = [{m = 1}]\n[databases]\na = []", "plan, fact 1: fact must be an object"),
         ("facts = [{fact = 'AtMost', m = -1}]\n[databases]\na = []", "plan, fact 1: m must be"),
         ("[[many]]\nname = 'a'\ncount = 3", "plan, many 1: 'releases' is missing"),

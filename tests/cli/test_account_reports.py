@@ -51,12 +51,12 @@ def charge(run: Run, epsilon: float, *more: str) -> None:
 
 def test_a_history_leads_with_epsilon_and_counts(quaestor: Run) -> None:
     quaestor(*OPEN)
-    assert "nothing was charged yet" in quaestor("account", "history", "trial").out
+    assert "no charges yet" in quaestor("account", "history", "trial").out
     for _ in range(3):
         charge(quaestor, 0.25)
     lines = quaestor("account", "history", "trial", "--last", "2").out.splitlines()
-    assert lines[0] == "account trial: epsilon 2.0, delta 1e-06"
-    assert lines[1] == "lost so far: epsilon 0.75 at delta 1e-06; 38 % of the budget used"
+    assert lines[0] == "account trial: epsilon 2, delta 1e-6"
+    assert lines[1] == "privacy loss so far: epsilon 0.75 at delta 1e-6; 62.5 % of the budget left"
     assert lines[2] == "changes: 3 charged, 0 imported, 0 void"
     assert lines[-1] == "and 1 earlier; --last 3 shows all"
 
@@ -77,7 +77,7 @@ def test_a_history_is_drawn(quaestor: Run, tmp_path: Path) -> None:
     quaestor(*OPEN)
     charge(quaestor, 0.25)
     done = quaestor("account", "history", "trial", "--plot", "burn.png")
-    assert done.out.endswith("drawn into burn.png\n")
+    assert done.out.endswith("figure written to burn.png\n")
     assert (tmp_path / "burn.png").read_bytes().startswith(b"\x89PNG")
     refused = quaestor("account", "history", "trial", "--plot", "burn.txt", "--json")
     assert (refused.status, refused.error["code"]) == (2, "invalid_parameter")

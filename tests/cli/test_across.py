@@ -39,12 +39,14 @@ def test_people_see_the_total_the_worst_and_what_others_say(quaestor: Run, plan:
     run = quaestor("across", str(plan), "--delta", "1e-6")
     assert (run.status, run.err) == (0, "")
     nights = compose(PureDP(epsilon=0.01) * 365).epsilon(delta=1e-6)
-    assert run.out.startswith(f"epsilon = {rounded_up(nights)} at delta = 1e-06")
+    assert run.out.startswith(f"epsilon = {rounded_up(nights)} at delta = 1e-6")
     assert "exact (comparable releases: the most revealing first)" in run.out
     assert "2000 databases, neighbours: add_remove" in run.out
-    assert "a person in none, against a person in hospital 1, hospital 2, hospital 3" in run.out
+    assert (
+        "a person in no database, against a person in hospital 1, hospital 2, hospital 3"
+    ) in run.out
     assert "and 362 more" in run.out
-    assert "they differ in 365 databases" in run.out
+    assert "the two cases differ in 365 databases" in run.out
     assert "naive" in run.out
     assert "3.65" in run.out  # 365 times 0.01, by parallel composition
 
@@ -93,7 +95,7 @@ def test_releases_without_an_epsilon_have_no_parallel_composition(
         (
             'facts = [{ fact = "AtMost", m = 0 }, { fact = "ExactlyOne" }]\n[databases]\na = []',
             "contradictory_facts",
-            "take one of these facts away",
+            "remove or weaken one of them",
         ),
         (
             'facts = [{ fact = "AtMost", m = 1, of = ["nroth"] }]\n[databases]\nnorth = []',

@@ -133,8 +133,8 @@ NOT_A_NUMBER = ["", " ", "abc", "1,5", "1e", "0x10", "one", "½", "1 2", "--", "
 
 # Whole command lines that make no sense.
 LINES: list[tuple[tuple[str, ...], str]] = [
-    (("explain", ONE), "delta or epsilon"),
-    (("explain", "-d", "1e-6", "-e", "1", ONE), "delta or epsilon"),
+    (("explain", ONE), "delta and epsilon"),
+    (("explain", "-d", "1e-6", "-e", "1", ONE), "delta and epsilon"),
     (("calibrate", "-e", "1", "-d", "1e-6", ONE), '"?"'),
     (("calibrate", "-e", "1", "-d", "1e-6", "PureDP(epsilon=?)", "PureDP(epsilon=?)"), '"?"'),
     (("calibrate", "-e", "1", "-d", "1e-6", "PureDP(epsilon=?) + PureDP(epsilon=?)"), "one '?'"),

@@ -28,13 +28,13 @@ def _nowhere_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_blocks_are_opened_charged_and_shown(quaestor: Run) -> None:
     opened = quaestor(*OPEN, *BLOCKS)
     assert opened.status == 0, opened
-    assert "epsilon 1.0, delta 1e-06 for each year" in opened.out
+    assert "epsilon 1, delta 1e-6 for each year" in opened.out
     charged = quaestor("account", "charge", "trial", HALF, "--block", "2024", "--block", "2025")
     assert charged.status == 0, charged
     assert quaestor("account", "charge", "trial", HALF, "--block", "2024").status == 0
     refused = quaestor("account", "charge", "trial", HALF, "--block", "2024", "--block", "2026")
     assert refused.status == 3
-    assert "cannot pay: 2024" in refused.err
+    assert "too little left: 2024" in refused.err
     shown = quaestor("account", "show", "trial")
     assert "patients 2024" in shown.out
     standing = json.loads(quaestor("account", "show", "trial", "--json").out)["standing"]

@@ -64,10 +64,12 @@ def test_a_file_becomes_a_catalog_in_two_commands(quaestor: Run, folder: Path) -
         ColumnFacts(name="cost", kind="real"),
     )
     said = words(second.out)
-    assert "unit patient, 20 rows in each of 5 groups, paid by dataset visits" in said
+    assert (
+        "privacy unit patient, at most 20 rows in each of 5 groups, charged to dataset visits"
+    ) in said
     assert "0 to 300 in steps of 0.1" in said
-    assert "SUM, AVG, VARIANCE, MEDIAN need bounds" in said
-    assert "Left out, for their types or names cannot be asked about: readings" in said
+    assert "SUM, AVG, VARIANCE and MEDIAN need bounds" in said
+    assert "Left out, because their types or names are not supported: readings" in said
 
 
 def test_programs_get_all_of_it(quaestor: Run, folder: Path) -> None:
@@ -92,7 +94,7 @@ def test_programs_get_all_of_it(quaestor: Run, folder: Path) -> None:
 
 def test_people_see_the_tables_and_a_table(quaestor: Run, folder: Path) -> None:
     quaestor("init")
-    assert "declares no tables yet" in quaestor("dataset", "list").out
+    assert "has no tables yet" in quaestor("dataset", "list").out
     quaestor(*VISITS, *PATIENTS, "--dataset", "clinic [north]")
     (folder / "wards.csv").write_text("ward,beds\nA,10\n", encoding="utf-8")
     quaestor("dataset", "add", "wards", "--file", "wards.csv", "--public", "--bounds", "beds=0:99")
@@ -100,7 +102,7 @@ def test_people_see_the_tables_and_a_table(quaestor: Run, folder: Path) -> None:
     assert "visits patient 20 rows in each of 5 groups clinic [north] 6 visits.parquet" in listed
     assert "wards public - - 2 wards.csv" in listed
     shown = words(quaestor("dataset", "show", "wards").out)
-    assert "public: its rows are about nobody" in shown
+    assert "public: its rows are not about people" in shown
     assert "beds real 0 to 99" in shown  # bounds say that text in a CSV file is a number
     assert "ward text" in shown
     assert "still missing" in shown
@@ -151,8 +153,8 @@ def test_a_table_of_a_database_is_added(quaestor: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ((*VISITS,), "invalid_parameter", "or else give --public"),
-        ((*VISITS, *PATIENTS, "--public"), "invalid_parameter", "or else give --public"),
+        ((*VISITS,), "invalid_parameter", "or give --public"),
+        ((*VISITS, *PATIENTS, "--public"), "invalid_parameter", "left out for a --public table"),
         ((*VISITS, "--unit", "patient", "--groups", "1"), "invalid_parameter", "--rows must be"),
         ((*VISITS, *PATIENTS, "--groups", "0"), "invalid_parameter", "--groups must be given"),
         ((*VISITS, "--unit", "Patient", *PATIENTS[2:]), "invalid_catalog", "mean 'patient'?"),
@@ -166,7 +168,7 @@ def test_a_table_of_a_database_is_added(quaestor: Run, folder: Path) -> None:
         ((*VISITS, *PATIENTS, "--granularity", "age=0.5"), "invalid_catalog", "high are missing"),
         ((*VISITS, *PATIENTS, "--granularity", "age=x"), "invalid_parameter", "must be a number"),
         ((*VISITS, *PATIENTS, "--keys", "age=a,b"), "invalid_parameter", "of kind integer"),
-        ((*VISITS, *PATIENTS, "--keys", "sex=F,F"), "invalid_catalog", "'F' is there twice"),
+        ((*VISITS, *PATIENTS, "--keys", "sex=F,F"), "invalid_catalog", "'F' is listed twice"),
         ((*VISITS, *PATIENTS, "--keys", "sex=F", "--keys", "sex=M"), "invalid_parameter", "once"),
         ((*VISITS, *PATIENTS, "--keys", "visited=soon"), "invalid_parameter", "of kind timestamp"),
         (
@@ -176,8 +178,8 @@ def test_a_table_of_a_database_is_added(quaestor: Run, folder: Path) -> None:
         ),
         ((*VISITS, *PATIENTS, "--kind", "age=number"), "invalid_parameter", "one of integer"),
         ((*VISITS, *PATIENTS, "--engine", "spark"), "invalid_catalog", "needs master"),
-        ((*VISITS, *PATIENTS, "--table", "x"), "invalid_catalog", "does not go together"),
-        (("dataset", "add", "v", *PATIENTS), "invalid_catalog", "not said where the table is"),
+        ((*VISITS, *PATIENTS, "--table", "x"), "invalid_catalog", "cannot be combined"),
+        (("dataset", "add", "v", *PATIENTS), "invalid_catalog", "place of the table is missing"),
         (("dataset", "add", "order", *VISITS[3:], *PATIENTS), "invalid_catalog", "reserved"),
         (
             ("dataset", "add", "v", "--file", "no.csv", *PATIENTS),
@@ -190,7 +192,7 @@ def test_a_table_of_a_database_is_added(quaestor: Run, folder: Path) -> None:
             "export",
         ),
         (("dataset", "show", "visit"), "invalid_parameter", "see  quaestor dataset list"),
-        (("init",), "invalid_catalog", "there is a catalog already"),
+        (("init",), "invalid_catalog", "a catalog already exists"),
         (("dataset", "list", "--catalog", "no.toml"), "invalid_catalog", "quaestor init"),
     ],
 )
@@ -225,7 +227,7 @@ def test_a_near_name_is_offered(quaestor: Run, folder: Path) -> None:
     assert "did you mean 'visits'?" in quaestor("dataset", "show", "vists").err
     again = quaestor(*VISITS, *PATIENTS)
     assert again.status == 2
-    assert "there is a table called 'visits' already" in again.err
+    assert "table 'visits' already exists" in again.err
 
 
 def test_columns_whose_names_cannot_be_written_are_left_out(quaestor: Run, folder: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from quaestor import __version__, compose, parse_release
 from quaestor.accounting.expressions import parse_releases
+from quaestor.accounting.numerics.digits import DIGITS, READING
 from quaestor.accounting.theorems import THEOREMS
 from quaestor.cli.app import app
 from quaestor.errors.base import install_command
@@ -195,6 +196,12 @@ def test_an_infinite_epsilon_is_said_to_people_too(quaestor: Run) -> None:
     assert quaestor("epsilon", "--delta", "0", HOMOGENEOUS).out.startswith("epsilon = inf ")
 
 
+def assert_shown_above(text: str, upper: float) -> None:
+    """Few digits, and not below the bound but for the reading of decimals: see decision 7."""
+    shown, exact = Fraction(text), Fraction(upper)
+    assert exact * (1 - READING) <= shown <= exact * (1 + Fraction(1, 10 ** (DIGITS - 1)))
+
+
 @pytest.mark.parametrize("releases", HISTORIES)
 @pytest.mark.parametrize("delta", ["0.3", "1e-3", "1e-6", "1e-12", "1e-40"])
 def test_the_epsilon_for_people_is_never_below_the_upper_end(
@@ -207,7 +214,7 @@ def test_the_epsilon_for_people_is_never_below_the_upper_end(
     if upper == inf:
         assert shown[1] == "inf"
     else:
-        assert Fraction(upper) <= Fraction(shown[1]) <= Fraction(upper) * (1 + Fraction(1, 10**6))
+        assert_shown_above(shown[1], upper)
 
 
 @pytest.mark.parametrize("releases", HISTORIES)
@@ -219,7 +226,7 @@ def test_the_delta_for_people_is_never_below_the_upper_end(
     out = quaestor("delta", "--epsilon", epsilon, releases).out
     shown = re.match(r"delta = (\S+) at epsilon = ", out)
     assert shown is not None
-    assert Fraction(upper) <= Fraction(shown[1]) <= Fraction(upper) * (1 + Fraction(1, 10**6))
+    assert_shown_above(shown[1], upper)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +305,7 @@ def test_a_count_of_selections_says_what_black_boxes_would_afford(quaestor: Run)
     assert answer["black_boxes"] < answer["count"] <= answer["non_adaptive"]
     assert quaestor(*asked, "--json", "--non-adaptive").json["count"] == answer["non_adaptive"]
     out = words(quaestor(*asked).out)
-    assert f"{answer['black_boxes']} as black boxes" in out
+    assert f"{answer['black_boxes']} if only epsilon is known" in out
 
 
 @pytest.mark.parametrize("releases", HISTORIES)
@@ -344,7 +351,7 @@ def test_a_printed_explanation_is_not_below_its_upper_ends() -> None:
     for row, line in zip(explanation, lines, strict=True):
         shown = line[2 + 28 :].split()[0]
         assert row.bounds is not None
-        assert Fraction(shown) >= Fraction(row.bounds.upper), row.theorem
+        assert Fraction(shown) >= Fraction(row.bounds.upper) * (1 - READING), row.theorem
 
 
 # calibrate and count.
@@ -513,11 +520,11 @@ def test_region_rounds_every_number_to_the_safe_side(quaestor: Run) -> None:
     (curve,) = quaestor("region", "--json", HOMOGENEOUS).json["curves"]
     shown = [Decimal(text) for text in re.findall(r"\b0\.\d+", quaestor("region", HOMOGENEOUS).out)]
     assert min(value for value in shown if value >= Decimal(curve["advantage"]["upper"])) < (
-        Decimal(curve["advantage"]["upper"]) + Decimal("1e-6")
+        Decimal(curve["advantage"]["upper"]) + Decimal("1e-4")
     )
     for point in curve["false_negative"]:
         exact = Decimal(point["lower"])
-        assert any(exact - Decimal("1e-6") < value <= exact for value in shown)
+        assert any(exact - Decimal("1e-4") < value <= exact for value in shown)
 
 
 @pytest.mark.parametrize("figure", ["1", "2", "3", "range", "databases", "beliefs"])

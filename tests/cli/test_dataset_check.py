@@ -98,7 +98,7 @@ def test_a_terminal_gets_them_and_the_first_line_says_what_they_are(clinic: Path
     assert process.wait(60) == 0
     os.close(main)
     assert said.decode().splitlines()[0].strip() == EXACT
-    assert "beyond the cap" in said.decode()
+    assert "above the cap" in said.decode()
 
 
 @pytest.mark.usefixtures("clinic")
@@ -186,7 +186,7 @@ def test_a_clean_table_is_said_to_be_clean(clinic: Path, quaestor: Run) -> None:
     (clinic / "visits.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     printed = quaestor("dataset", "check", "visits", "--yes-exact")
     assert printed.out.splitlines()[0] == EXACT
-    assert "Nothing is lost" in printed.out
+    assert "All values can be read" in printed.out
     assert not _found(quaestor)["remedies"]
 
 

@@ -32,7 +32,7 @@ def test_a_renamed_dataset_is_refused_with_what_to_do(hospital: Path, quaestor: 
     hospital.write_text(renamed, encoding="utf-8")
     run = quaestor("account", "open", "fresh")
     assert run.status == 2
-    assert "another name gives no fresh budget: call it 'visits' again" in run.err
+    assert "a new name does not give a new budget: name it 'visits'" in run.err
     error = quaestor("account", "open", "fresh", "--json").error
     assert (error["code"], error["known_as"]) == ("source_known", "visits")
     hospital.write_text(renamed + "beside = true\n", encoding="utf-8")

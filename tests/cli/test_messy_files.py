@@ -102,7 +102,7 @@ def test_a_file_of_german_excel_is_read(quaestor: Run, folder: Path) -> None:
     options = (*GERMAN, "--date-format", "%d.%m.%Y", "--null", "-")
     facts = ("--bounds", "Größe=0:3", "--bounds", "Kosten=0:10000", "--granularity", "Größe=0.25")
     run = add(quaestor, content, *options, *facts, "--kind", "Aufnahme=date")
-    assert "its fields are separated by semicolons: taken as --separator ';'" in added(run)
+    assert "its fields are separated by semicolons; using --separator ';'" in added(run)
     assert 'separator = ";"' in (folder / "quaestor.toml").read_text(encoding="utf-8")
     assert figures(folder, 'SELECT SUM("Größe") AS s FROM t') == [7 + 6]
     assert figures(folder, "SELECT COUNT(Kosten) AS n FROM t WHERE Kosten > 1234") == [1]
@@ -125,7 +125,7 @@ def test_marks_blank_lines_quoted_lines_and_ragged_rows_are_read(
         '1,"two\r\nlines",40\r\n\r\n2,short\r\n3,long,41,,,\r\n,nobody,50\r\n4,x,42'
     )
     run = add(quaestor, content, "--bounds", "age=0:120")
-    assert "rows without a value in id never count" in added(run)
+    assert "rows without a value in id are ignored" in added(run)
     assert [c.name for c in read_catalog(folder).tables[0].columns] == ["id", "note", "age"]
     assert figures(folder, "SELECT COUNT(*) AS n FROM t") == [4]
     assert figures(folder, "SELECT COUNT(age) AS n FROM t") == [3]
@@ -133,8 +133,8 @@ def test_marks_blank_lines_quoted_lines_and_ragged_rows_are_read(
 
 def test_columns_without_a_name_or_with_one_twice_get_one(quaestor: Run, folder: Path) -> None:
     run = added(add(quaestor, "id,x,X,,\n1,a,b,c,\n"))
-    assert "column 4 has no name in the first line: it is called column4" in run
-    assert "the name of column 3 cannot be used as it is: it is called X_2" in run
+    assert "column 4 has no name in the first line; its name is now column4" in run
+    assert "the name of column 3 is not allowed; its name is now X_2" in run
     names = [column.name for column in read_catalog(folder).tables[0].columns]
     assert names == ["id", "x", "X_2", "column4", "column5"]
     assert figures(folder, "SELECT COUNT(*) AS n FROM t WHERE X_2 = 'b' AND column4 = 'c'") == [1]
@@ -217,7 +217,7 @@ def test_options_of_text_files_are_refused_for_others(quaestor: Run, folder: Pat
 
     duckdb.sql("SELECT 1 AS id").write_parquet(str(folder / "t.parquet"))
     run = quaestor("dataset", "add", "t", "--file", "t.parquet", *UNIT, "--separator", ";")
-    assert "separator says how text files are written, and this is none" in refused(run)
+    assert "separator applies to text files only" in refused(run)
 
 
 def test_the_guide_shows_what_is_printed(

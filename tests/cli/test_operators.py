@@ -43,7 +43,7 @@ def test_heads_that_were_noted_over_time_are_verified(trial: Run, tmp_path: Path
         file.write("trial=" + "a" * 64 + "\n")
     run = trial("ledger", "verify", "--heads", str(noted))
     assert run.status == 1
-    assert "head that was noted" in run.err
+    assert "recorded head" in run.err
     noted.write_text("nonsense\n", encoding="utf-8")
     assert trial("ledger", "verify", "--heads", str(noted)).status == 2
     assert trial("ledger", "verify", "--heads", "nowhere.txt").status == 2
@@ -61,7 +61,7 @@ def test_a_backup_is_verified_read_and_restored(trial: Run, tmp_path: Path) -> N
     assert trial("ledger", "backup", "backup.db").status == 1
     (tmp_path / "heads.txt").write_text(head + "\n", encoding="utf-8")
     reason = ("--reason", "the disk died", "--heads", "heads.txt")
-    assert "left alone" in trial("ledger", "restore", "backup.db", *reason).err
+    assert "was not changed" in trial("ledger", "restore", "backup.db", *reason).err
     (tmp_path / "ledger.db").rename(tmp_path / "broken.db")
     restored = trial("ledger", "restore", "backup.db", *reason, "--json")
     assert restored.status == 0, restored.err
@@ -74,7 +74,7 @@ def test_a_backup_is_verified_read_and_restored(trial: Run, tmp_path: Path) -> N
 def test_a_clock_that_was_right_is_not_accepted_again(trial: Run) -> None:
     run = trial("ledger", "clock", "trial", "--reason", "no reason")
     assert run.status == 2
-    assert "behind the last event" in run.err
+    assert "earlier than the last event" in run.err
 
 
 def test_an_account_of_the_future_goes_on(trial: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_an_account_of_the_future_goes_on(trial: Run, monkeypatch: pytest.Monkey
 
 
 def test_what_is_left_behind_is_listed_with_the_one_safe_thing(trial: Run) -> None:
-    assert trial("ledger", "pending").out == "nothing is left behind\n"
+    assert trial("ledger", "pending").out == "all charges are settled\n"
     assert trial("ledger", "pending", "--json").json == {"pending": []}
     with Ledger("ledger.db") as ledger:
         account = ledger.account("trial")

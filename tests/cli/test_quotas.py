@@ -119,7 +119,8 @@ def test_a_refusal_for_lack_of_the_total_has_no_figures(
         asked = ("account", "charge", "trial", release(size), "--analyst", "ann")
         said = quaestor(*asked)
         assert (said.status, said.out) == (3, "")
-        assert said.err == "quaestor: account 'trial' cannot pay this now. Nothing was charged\n"
+        refused = "account 'trial' has too little budget left. Nothing was charged"
+        assert said.err == f"quaestor: {refused}\n"
         error = quaestor(*asked, "--json").error
         told = {name for name, value in error.items() if value is not None}
         assert told == {"code", "message", "account", "meter"}

@@ -19,11 +19,11 @@ def test_the_demo_tells_its_story_to_people(quaestor: Run, tmp_path: Path) -> No
     for words in (
         "400,123 laboratory results",
         "truth (demo only)",
-        "it cost nothing",
-        "refused: account 'study' cannot pay",
+        "from the ledger, at no cost",
+        "refused: account 'study' has too little budget left",
         "the same question with epsilon",
-        "What was left after each",
-        "The ledger holds together: 12 entries",
+        "Budget left after each question",
+        "The ledger verified: 12 entries, no tampering found",
     ):
         assert words in run.out
 

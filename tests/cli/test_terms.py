@@ -59,7 +59,7 @@ def test_closing_and_opening_anew_resets_nothing(quaestor: Run) -> None:
     assert "--succeeds" in refused.err
     assert "--beside" in refused.err
     opened = quaestor(*second, "--succeeds", "trial")
-    assert "lost in all by next, trial: at most epsilon 4" in opened.out
+    assert "accounts next, trial together: at most epsilon 4" in opened.out
     together = quaestor("account", "show", "next", "--json").json["together"]
     assert together == {"accounts": ["next", "trial"], "epsilon": 4.0, "delta": 0.0}
 
@@ -71,7 +71,7 @@ def test_a_group_uses_what_it_has_together(quaestor: Run) -> None:
     assert quaestor(*charge, "ada").status == 0
     refused = quaestor(*charge, "bob")
     assert refused.status == 3
-    assert "epsilon of group team's quota: requested 0.75, remaining 0.25" in refused.err
+    assert "epsilon of group team's quota: needs 0.75, 0.25 left" in refused.err
     assert quaestor(*charge, "cid").status == 0
     assert "group team" in quaestor("account", "show", "trial").out
     (kept,) = quaestor("account", "show", "trial", "--json").json["definition"]["groups"]
@@ -96,10 +96,10 @@ def test_a_question_is_submitted_approved_and_asked(quaestor: Run, tmp_path: Pat
     made = submitted["approval"]
     assert submitted == {"account": "research", "approval": made, "status": "submitted"}
     own = quaestor("account", "approve", "research", made, "--by", "ada")
-    assert "somebody else must decide" in own.err
+    assert "another person must decide" in own.err
     assert quaestor("account", "approve", "research", made, "--by", "bob").status == 0
     other = quaestor("query", COUNT, "--epsilon", "0.75", "--analyst", "ada", "--approval", made)
-    assert "another request" in other.err
+    assert "a different request" in other.err
     assert quaestor("query", *asked, "--approval", made).status == 0
     listed = quaestor("account", "approvals", "research", "--json").json["approvals"]
     assert [(each["id"], each["status"], each["decided_by"]) for each in listed] == [
@@ -139,7 +139,7 @@ def test_releases_are_submitted_approved_and_charged_by_hand(quaestor: Run) -> N
     refused = quaestor(*charge, "--json")
     assert refused.error["code"] == "approval_needed"
     made = quaestor(*charge, "--submit", "--json").json["approval"]
-    assert "somebody else can approve it" in quaestor(*charge, "--submit").out
+    assert "another person can approve it" in quaestor(*charge, "--submit").out
     assert quaestor(*charge, "--submit", "--approval", made).status == 2
     assert quaestor("account", "approve", "registry", made, "--by", "bob").status == 0
     assert quaestor(*charge, "--approval", made).status == 0
@@ -187,7 +187,7 @@ def test_a_plan_is_submitted_approved_and_asked_one_by_one(quaestor: Run, tmp_pa
         ("", "it has no questions"),
         ("questions = 3", "it has no questions"),
         ("[[questions]]\nepsilon = 0.1", "question 1: it has no sql"),
-        ('[[questions]]\nsql = "x"\nprice = 1', "'price' is not known"),
+        ('[[questions]]\nsql = "x"\nprice = 1', "'price' is not a known key"),
         ('[[questions]]\nsql = "x"\nepsilon = "much"', "epsilon must be a number"),
         ('[[questions]]\nsql = "x"\nepsilon = 1\nrho = 1', "in one way"),
         ('[[questions]]\nsql = "x"', "in one way"),
@@ -212,7 +212,7 @@ def test_a_plan_says_all_and_a_question_says_something(quaestor: Run, tmp_path: 
     for wrong in ((COUNT,), ("--epsilon", "0.5"), ("--rows", "1")):
         refused = quaestor("account", "submit", "--plan", "plan.toml", *wrong)
         assert refused.status == 2
-        assert "the file says them for each question" in refused.err
+        assert "which the file has for each question" in refused.err
     assert "--plan" in quaestor("account", "submit", "--analyst", "ada").err
     assert "cannot be read" in quaestor("account", "submit", "--plan", "absent.toml").err
 
@@ -220,7 +220,7 @@ def test_a_plan_says_all_and_a_question_says_something(quaestor: Run, tmp_path: 
 def test_an_account_opened_by_options_demands_approval(quaestor: Run) -> None:
     assert quaestor(*OPEN, "--approval", "--json").json["definition"]["approval"] is True
     refused = quaestor("account", "charge", "trial", "PureDP(epsilon=0.5)")
-    assert "demands approval" in refused.err
+    assert "requires approval" in refused.err
     other = ("account", "open", "other", *OPEN[3:-1], "staff")
     opened = quaestor(*other, "--approval-above", "0.5", "--json").json
     assert opened["definition"]["approval"] == 0.5

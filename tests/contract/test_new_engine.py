@@ -67,7 +67,7 @@ def test_a_new_engine_is_declared_asked_and_charged(
     assert run(monkeypatch, "init") == 0
     assert add(monkeypatch) == 0
     assert (
-        "Left out, for their types or names cannot be asked about: note" in capsys.readouterr().out
+        "Left out, because their types or names are not supported: note" in capsys.readouterr().out
     )
     text = (folder / "quaestor.toml").read_text(encoding="utf-8")
     assert 'records = "people.jsonl"' in text
@@ -105,7 +105,7 @@ def test_a_new_engine_speaks_with_the_others_words(folder: Path) -> None:
     path = folder / "quaestor.toml"
     for keys, problem in (
         ('engine = "records"\nfile = "a.csv"\n', "the engine records needs records"),
-        ('records = "a.jsonl"\nmaster = "local[2]"\n', "master does not go together with records"),
+        ('records = "a.jsonl"\nmaster = "local[2]"\n', "master cannot be combined with records"),
         ('recrods = "a.jsonl"\n', "did you mean 'records'"),
         ("", r'or  records = "visits.jsonl"'),
     ):
@@ -129,7 +129,7 @@ def test_tables_of_a_new_engine_are_not_joined_with_those_of_another(folder: Pat
         '[tables.places]\nfile = "places.csv"\npublic = true\ncolumns = { place = "text" }\n',
         encoding="utf-8",
     )
-    with pytest.raises(SourceUnavailable, match="does not live where people does"):
+    with pytest.raises(SourceUnavailable, match="is not in the same database as people"):
         engine_for(read_catalog(folder), ["people", "places"])
 
 

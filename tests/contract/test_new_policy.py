@@ -179,7 +179,7 @@ def test_a_policy_is_one_class_and_one_line(tmp_path: Path) -> None:
             charge.void("not needed")
         assert account.price(ration).left == 1
         account.reserve(ration)
-        with pytest.raises(BudgetExceeded, match="rations: requested 1, remaining 0"):
+        with pytest.raises(BudgetExceeded, match="rations: needs 1, 0 left"):
             account.reserve(ration)
         standing = account.standing()
         assert (standing.planned, standing.holders[0].left) == (0.75, Fraction(0))
@@ -197,5 +197,5 @@ def test_what_nobody_registered_is_no_policy(tmp_path: Path) -> None:
             ledger.open_account(defined())
     finally:
         unregister(_Rationed)
-    with Ledger(file) as ledger, pytest.raises(LedgerCorrupted, match="its definition is none"):
+    with Ledger(file) as ledger, pytest.raises(LedgerCorrupted, match="it has no valid definition"):
         ledger.account("toy")

@@ -211,7 +211,7 @@ def test_many_databases_that_cannot_be_compared_are_bounded() -> None:
 
 
 def test_a_replaced_record_is_refused_in_plain_words() -> None:
-    with pytest.raises(q.InvalidParameter, match="what a replaced record costs it is not known"):
+    with pytest.raises(q.InvalidParameter, match="no bound is known for replacing one"):
         q.compose_across({"north": [TOY]}, neighbours="replace_record")
 
 

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 REPRICED: dict[str, str | None] = {
     "unsound": None,  # its price is another one where masses are not lost
-    "every release": "nothing is known of some of what was charged",  # sampled without replacement
-    "filter gdp": "nothing is known of some of what was charged",  # imported without a statement
+    "every release": "some charged releases have no bound here",  # sampled without replacement
+    "filter gdp": "some charged releases have no bound here",  # imported without a statement
 }
 AMOUNTS = ("spent", "remaining", "limit")
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # what is unsound overflows too

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # a law of its time overflows
 
 BROKEN = {
-    "moved": "loses epsilon",
-    "opposed": "loses epsilon",
-    "realised": "is a list that was realised, and no plan is known to have been fixed before it",
+    "moved": "need epsilon",
+    "opposed": "need epsilon",
+    "realised": "was not planned in advance, as far as is known",
     "chosen order": "used 3.6",
     "named board": "loses epsilon 0.634",
-    "without replacement": "nothing is known of some of what was charged",
-    "two sketches": "alone among releases with a direction",
+    "without replacement": "some charged releases have no bound here",
+    "two sketches": "differs between adding and removing a person",
 }
 ASKED = {
     "moved": ("PoissonSampled(release=PureDP(epsilon=3), rate=0.01)", {"dataset": "b"}),
@@ -141,8 +141,8 @@ def test_the_command_line_shows_what_is_wrong(
 
     status, shown, _ = run("account", "show", "moved")
     assert status == 0
-    assert "It takes no further charges: by today's theorems its promise is not proved" in shown
-    assert "It was opened with this promise:" in shown
+    assert "It takes no further charges: by current theory its guarantee is not proved" in shown
+    assert "It was opened with this guarantee:" in shown
     status, listed, _ = run("account", "list")
     assert status == 0
     assert "overdrawn" in listed

@@ -202,7 +202,7 @@ def test_a_question_that_was_approved_is_asked_with_its_own_purpose(tmp_path: Pa
         name, made = curator.submit(COUNT, epsilon=0.1, analyst="ann", purpose="annual")
         assert name == "research"
         account.approve(made, by="bob")
-        with pytest.raises(ApprovalNeeded, match="another request"):
+        with pytest.raises(ApprovalNeeded, match="a different request"):
             curator.ask("SELECT AVG(age) FROM visits", epsilon=0.1, analyst="ann", approval=made)
         answer = curator.ask(COUNT, epsilon=0.1, analyst="ann", approval=made)
         assert not answer.repeated

@@ -80,7 +80,7 @@ def test_if_the_total_lacks_the_refusal_says_nothing_more(tmp_path: Path) -> Non
             told.append(refusal(curator, COUNT, epsilon=0.25, analyst="ann"))
             quota_lacks.append(refusal(curator, COUNT, epsilon=0.3, analyst="ann"))
     fields = ("requested", "remaining", "difference", "would_fit", "left")
-    message = "account 'research' cannot pay this now. Nothing was charged"
+    message = "account 'research' has too little budget left. Nothing was charged"
     nothing = {"message": message, "account": "research", "meter": "total"}
     assert told == [{**nothing, **dict.fromkeys(fields)}] * 3
     assert all(each == quota_lacks[0] for each in quota_lacks)

@@ -71,7 +71,7 @@ def test_another_question_than_those_of_the_plan_is_not_asked(
 ) -> None:
     with opened(tmp_path) as curator:
         made = approved(curator)
-        with pytest.raises(ApprovalNeeded, match="another request"):
+        with pytest.raises(ApprovalNeeded, match="a different request"):
             curator.ask(sql, **{"analyst": "ada", "approval": made, **asked})
         assert curator.account("research").state().entries == 0
 
@@ -82,7 +82,7 @@ def test_what_changes_after_it_was_approved_is_another_question(tmp_path: Path) 
         made = approved(curator)
     write_hospital(tmp_path, STRICT, columns=COLUMNS.replace("high = 120", "high = 1200000"))
     with Curator.from_file(tmp_path / "quaestor.toml") as curator:
-        with pytest.raises(ApprovalNeeded, match="another request"):
+        with pytest.raises(ApprovalNeeded, match="a different request"):
             curator.ask(MEAN, epsilon=0.5, analyst="ada", approval=made)
         account = curator.account("research")
         assert account.state().entries == 0
@@ -139,5 +139,5 @@ def test_a_plan_is_of_one_account(tmp_path: Path) -> None:
             PlanQuestion(question=COUNT, epsilon=0.25),
             PlanQuestion(question="SELECT COUNT(*) AS n FROM others", epsilon=0.25),
         ]
-        with pytest.raises(InvalidParameter, match="one account pays for"):
+        with pytest.raises(InvalidParameter, match="all paid by one account"):
             curator.submit_plan(plan, analyst="ada")

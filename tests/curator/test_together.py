@@ -180,7 +180,7 @@ def test_shares_add_up_and_are_those_of_the_counts(curator: Curator) -> None:
     column = answer.column("share")
     assert column.lower is not None
     assert column.upper is not None
-    assert "totals are of the groups" in " ".join(answer.notes)
+    assert "totals cover only the groups" in " ".join(answer.notes)
 
 
 def _covered(curator: Curator, sql: str, epsilon: float, exact: list[int], runs: int) -> float:

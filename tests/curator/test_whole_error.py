@@ -190,14 +190,14 @@ def test_answers_carry_both_intervals_and_say_what_they_are(tmp_path: Path) -> N
         seen = curator.preview(sql, epsilon=8.0)
         answer = curator.ask(sql, epsilon=8.0)
         again = curator.ask(sql, epsilon=8.0)
-    assert any("pays for the whole error" in note for note in seen.notes)
+    assert any("pays for the whole-error interval" in note for note in seen.notes)
     assert 0.79 < seen.to_dict()["whole_error"] <= 0.8
     assert again.repeated
     assert again == answer == Answer.from_json(answer.to_json())
     assert "n_whole_low,n_whole_high" in answer.to_csv()
     assert {"n_low", "n_whole_low", "m_whole_high"} <= set(answer.to_arrow().column_names)
     words = " ".join(answer.notes)
-    for said in ("outer limits", "units beyond", "sampling error", "quaestor dataset tune"):
+    for said in ("outer limits", "people beyond", "sampling error", "quaestor dataset tune"):
         assert words.count(said) == 1, said
     column = answer.column("n")
     assert column.upper is not None
@@ -208,16 +208,16 @@ def test_answers_carry_both_intervals_and_say_what_they_are(tmp_path: Path) -> N
 def test_figures_without_a_whole_error_say_so(tmp_path: Path) -> None:
     account = '[accounts.a]\nepsilon = 100\ndelta = 1e-6\ndatasets = ["v"]\npolicy = "open"\n'
     path = _table(tmp_path, [(i, "a", 3, 3) for i in range(50)], "rows = 2\ngroups = 1\n", account)
-    said = "what caps and bounds cut of"
+    said = "do not cover what caps and bounds cut"
     with Curator.from_file(path) as curator:
         open_from_catalog(curator.catalog, "a", ledger=curator.ledger)
         alone = "SELECT VARIANCE(x) AS s FROM v"
         seen = curator.preview(alone, epsilon=1.0)
-        assert any(note.startswith(f"{said} these figures") for note in seen.notes)
-        assert f"{said} s is in no interval" in curator.ask(alone, epsilon=1.0).notes
+        assert f"the intervals of these figures {said}" in seen.notes
+        assert f"the intervals of s {said}" in curator.ask(alone, epsilon=1.0).notes
         both = curator.ask("SELECT COUNT(*) AS n, VARIANCE(x) AS s FROM v", epsilon=1.0).notes
-        assert f"{said} s is in no interval" in both
-        assert any(note.startswith("whole error: covers") for note in both)
+        assert f"the intervals of s {said}" in both
+        assert any(note.startswith("whole error: also covers") for note in both)
 
 
 def test_a_dashboard_pays_for_what_it_declared_and_old_answers_stay_free(tmp_path: Path) -> None:

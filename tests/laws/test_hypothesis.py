@@ -405,7 +405,7 @@ def test_randomized_response_over_categories_is_listed() -> None:
 
 def test_priors_say_what_is_wrong_with_them() -> None:
     two = [PureDP(epsilon=1.0)] * 2
-    with pytest.raises(UnknownDatabase, match="no database is called '3'"):
+    with pytest.raises(UnknownDatabase, match="there is no database '3'"):
         bounds_of(two, null=PointPrior(["3"]), alternative=SOME)
     with pytest.raises(InvalidParameter, match="at_least must be at most 2"):
         bounds_of(two, null=PointPrior(), alternative=UniformPrior(at_least=3))

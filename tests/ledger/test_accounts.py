@@ -48,20 +48,20 @@ def test_an_unknown_account_is_answered_by_the_nearest_name(ledger: Ledger) -> N
     ledger.open_account(definition("north"))
     with pytest.raises(UnknownAccount, match="did you mean 'north'"):
         ledger.account("nroth")
-    with pytest.raises(UnknownAccount, match="open it first") as error:
+    with pytest.raises(UnknownAccount, match="quaestor account open") as error:
         ledger.account("zzz")
     assert error.value.fields() == {"name": "zzz", "near": None}
 
 
 def test_a_name_is_taken_once(ledger: Ledger) -> None:
     ledger.open_account(definition("north"))
-    with pytest.raises(AccountExists, match="called 'north' already"):
+    with pytest.raises(AccountExists, match="account 'north' already exists"):
         ledger.open_account(definition("north", datasets=("others",)))
 
 
 def test_a_dataset_is_covered_twice_only_if_that_is_meant(ledger: Ledger) -> None:
     first = ledger.open_account(definition("first", datasets=("a", "b")))
-    with pytest.raises(AccountExists, match="lose the sum of both") as error:
+    with pytest.raises(AccountExists, match="the losses of both accounts would add up") as error:
         ledger.open_account(definition("second", datasets=("b", "c")))
     assert error.value.fields() == {"account": "first", "dataset": "b"}
     first.close()  # what was lost stays lost
@@ -182,7 +182,7 @@ def test_answers_that_others_paid_for_are_not_for_those_with_a_quota(shared: Acc
 def test_a_plan_is_checked_by_optimal_composition_when_it_opens(ledger: Ledger) -> None:
     """Thirty times (0.1, 0): 3 by the sum; the optimum at 1e-6 is below 2.5 [Thm 3.3]."""
     plan = Planned(releases={"patients": (TENTH * 30,)})
-    with pytest.raises(TargetOutOfReach, match="take releases away"):
+    with pytest.raises(TargetOutOfReach, match="remove releases"):
         ledger.open_account(definition(epsilon=2.0, policy=plan))
     made = definition(epsilon=2.5, policy=plan)
     assert 2.0 < (planned_epsilon(made) or 0) < 2.5

@@ -72,7 +72,7 @@ def test_nothing_is_charged_without_approval(ledger: Ledger) -> None:
         account.reserve(TENTH, key="a key", **ASKED)
     with pytest.raises(ApprovalNeeded):
         account.claim(TENTH, **ASKED)
-    with pytest.raises(ApprovalNeeded, match="nothing was submitted"):
+    with pytest.raises(ApprovalNeeded, match="there is no submission"):
         account.reserve(TENTH, approval="0123456789abcdef", **ASKED)
     assert entries(account) == 0
     account.verify()
@@ -82,7 +82,7 @@ def test_nothing_is_charged_without_approval(ledger: Ledger) -> None:
 def test_nobody_approves_their_own(ledger: Ledger, by: str) -> None:
     account = strict(ledger)
     made = account.submit(TENTH, **ASKED)
-    with pytest.raises(ApprovalNeeded, match="somebody else"):
+    with pytest.raises(ApprovalNeeded, match="another person"):
         account.approve(made, by=by)
     with pytest.raises(InvalidParameter):
         account.approve(made, by="")
@@ -107,7 +107,7 @@ def test_what_was_approved_is_what_is_asked(ledger: Ledger, changes: dict[str, A
     made = approved(account, dataset="patients", purpose="weekly")
     asked: dict[str, Any] = {"releases": TENTH, "dataset": "patients", **ASKED, **changes}
     releases = asked.pop("releases")
-    with pytest.raises(ApprovalNeeded, match="another request"):
+    with pytest.raises(ApprovalNeeded, match="a different request"):
         account.reserve(releases, approval=made, **asked)
     assert entries(account) == 0
     account.reserve(TENTH, approval=made, dataset="patients", **ASKED)
@@ -122,7 +122,7 @@ def test_a_decision_is_made_once(ledger: Ledger) -> None:
             decide(made, by="cid")
     with pytest.raises(ApprovalNeeded, match="is declined"):
         account.reserve(TENTH, approval=made, **ASKED)
-    with pytest.raises(ApprovalNeeded, match="nothing was submitted"):
+    with pytest.raises(ApprovalNeeded, match="there is no submission"):
         account.approve("ffffffffffffffff", by="bob")
     (found,) = account.approvals()
     assert (found.status, found.decided_by, found.reason) == ("declined", "bob", "too much")
@@ -257,7 +257,7 @@ def test_analysts_see_their_own_submissions_and_ids_count_nothing(ledger: Ledger
 
 def test_accounts_without_approval_take_none(ledger: Ledger) -> None:
     account = ledger.open_account(definition())
-    with pytest.raises(InvalidParameter, match="demands approval"):
+    with pytest.raises(InvalidParameter, match="requires approval"):
         account.submit(TENTH, **ASKED)
     with pytest.raises(InvalidParameter, match="query"):
         strict(ledger, name="strict", datasets=("staff",)).submit(TENTH, analyst="ann")

@@ -162,7 +162,7 @@ def test_a_refusal_says_all_and_changes_nothing(account: Account) -> None:
         "would_fit": would_fit,
         "left": 0,
     }
-    assert "requested 0.5, remaining 0.25, too much by 0.25" in str(refused.value)
+    assert "needs 0.5, 0.25 left, too much by 0.25" in str(refused.value)
     assert f"{would_fit} would fit" in str(refused.value)
     assert account.state() == before
     with account.reserve(parse_release(would_fit)):
@@ -219,7 +219,9 @@ def test_a_price_sees_what_others_have_charged(account: Account, location: str) 
 
 
 def test_what_a_meter_cannot_count_is_refused_in_words(account: Account) -> None:
-    with pytest.raises(BudgetExceeded, match="nothing is known of releases of this kind") as error:
+    with pytest.raises(
+        BudgetExceeded, match="no bound is known for releases of this kind"
+    ) as error:
         account.reserve(Gaussian(sigma=1.0))
     assert (error.value.meter, error.value.requested) == ("epsilon", None)
 

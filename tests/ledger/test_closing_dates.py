@@ -76,7 +76,8 @@ def test_charges_are_refused_from_the_date_on_and_nothing_is_written(
         charge.release("before")
     clock.ahead = DAY
     head = account.state().head
-    with pytest.raises(AccountClosed, match=r"closed on .* open an account that succeeds it"):
+    said = r"closed on .* ask the data owner to open one that succeeds it"
+    with pytest.raises(AccountClosed, match=said):
         account.reserve(TENTH)
     with pytest.raises(AccountClosed):
         account.reserve(TENTH, key="again")

@@ -125,7 +125,7 @@ def test_a_store_without_a_head_that_was_seen_takes_no_charges(
             with pytest.raises(LedgerUnavailable) as error:
                 account.reserve(STEP)
         assert reason(error) == "rolled_back"
-        assert "start this process again" in str(error.value)
+        assert "restart this process" in str(error.value)
 
 
 def test_a_store_that_went_on_from_an_earlier_state_takes_no_charges(location: str) -> None:

@@ -60,7 +60,7 @@ def test_the_same_key_is_the_same_charge_after_a_restart_too(
 def test_a_key_with_another_request_is_an_error(account: Account, other: dict[str, Any]) -> None:
     given: dict[str, Any] = {"releases": QUARTER, "analyst": "ann", "query": "f00", "key": "monday"}
     account.reserve(**given)
-    with pytest.raises(KeyReused, match="belongs to another charge") as error:
+    with pytest.raises(KeyReused, match="already used for another charge") as error:
         account.reserve(**given | other)
     assert error.value.fields() == {"key": "monday", "account": "trial"}
     assert len(list(account.entries())) == 1
@@ -109,7 +109,7 @@ def test_of_all_who_hold_a_charge_one_draws(account: Account, location: str) -> 
     first = account.reserve(QUARTER, query="f00", key="one")
     with Ledger(location) as other:
         second = other.account("trial").reserve(QUARTER, query="f00", key="one")
-        with pytest.raises(ChargeSettled, match="somebody else has made it"):
+        with pytest.raises(ChargeSettled, match="another process made it"):
             second.void("it is not mine")
         second.drawing()
         second.drawing()  # its own mark

@@ -236,7 +236,7 @@ def test_a_sketch_beside_others_with_a_direction_needs_a_filter(
         "neighbours": neighbours,
     }
     plan = Planned(releases={"a": releases})
-    with pytest.raises(InvalidParameter, match="Open an account with the policy open"):
+    with pytest.raises(InvalidParameter, match="Open an account with policy open"):
         ledger.open_account(AccountDefinition(name="plan", policy=plan, **given))
     account = ledger.open_account(AccountDefinition(name="open", **given))
     for release in releases:

@@ -124,15 +124,15 @@ def test_nobody_is_who_does_not_exist_and_a_name_is_one_persons(ledger: Ledger) 
     with pytest.raises(SignInFailed):
         ledger.people.sign_in_by_password("eve\0", "x" * 20, place="here")
     ledger.people.add("ann", roles=["analyst"], by="olga")
-    with pytest.raises(InvalidParameter, match="somebody has it"):
+    with pytest.raises(InvalidParameter, match="this one is taken"):
         ledger.people.add("ANN", roles=["approver"], by="olga")
 
 
 def test_an_owner_is_always_left(ledger: Ledger) -> None:
     ledger.people.add("olga", roles=["owner"], by="test")
-    with pytest.raises(InvalidParameter, match="an owner is left"):
+    with pytest.raises(InvalidParameter, match="at least one owner remains"):
         ledger.people.change("olga", roles=["auditor"], by="olga")
-    with pytest.raises(InvalidParameter, match="an owner is left"):
+    with pytest.raises(InvalidParameter, match="at least one owner remains"):
         ledger.people.change("olga", active=False, by="olga")
 
 

@@ -50,7 +50,7 @@ def test_the_words_name_the_neighbours_and_who_fixed_the_limits(ledger: Ledger) 
 def test_the_words_name_the_facts_that_are_believed(ledger: Ledger) -> None:
     said = words(ledger, datasets=("a", "b"), membership=AtMost(1))
     assert "as far as these facts allow: AtMost(1)." in said
-    assert "The facts are believed, not checked" in said
+    assert "The facts are assumed, not checked" in said
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_sampling_without_replacement_is_refused_with_what_to_do(
     ledger: Ledger, neighbours: str
 ) -> None:
     account = ledger.open_account(definition(neighbours=neighbours))
-    advice = "Sample with PoissonSampled"
+    advice = "Use PoissonSampled"
     with pytest.raises(InvalidParameter, match=advice):
         account.reserve([PureDP(epsilon=0.1), WITHOUT * 2])
     with pytest.raises(InvalidParameter, match=advice):
@@ -181,7 +181,7 @@ def test_a_charge_presents_the_query_itself(ledger: Ledger) -> None:
     text = "SELECT COUNT(*) FROM visits"
     account = ledger.open_account(definition(policy=Dashboard.of({text: ("patients", (tenth,))})))
     digest = query_digest(text)
-    with pytest.raises(InvalidParameter, match="charged for the query itself"):
+    with pytest.raises(InvalidParameter, match="needs the text of the query"):
         account.reserve(tenth, query=digest)
     with pytest.raises(InvalidParameter, match="the digest of query_text"):
         account.reserve(tenth, query=digest, query_text="SELECT COUNT(*) FROM visits WHERE x")

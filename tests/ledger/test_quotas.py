@@ -87,7 +87,7 @@ def seen(
 def without_figures(account: Account) -> dict[str, Any]:
     """What a refusal for lack of the account's total says: always this, and nothing more."""
     fields = dict.fromkeys(("requested", "remaining", "difference", "would_fit", "left"))
-    message = f"account {account.name!r} cannot pay this now. Nothing was charged"
+    message = f"account {account.name!r} has too little budget left. Nothing was charged"
     named = {"type": "BudgetExceeded", "message": message, "account": account.name}
     return {**named, "meter": "total", **fields}
 

@@ -152,7 +152,7 @@ def test_a_dataset_of_the_same_account_is_no_way_around(ledger: Ledger, tmp_path
         curator.ask(COUNT.format("visits"), epsilon=0.1, account="both")
     with (
         Curator(read_catalog(written(tmp_path, "stays", "x")), ledger=ledger) as curator,
-        pytest.raises(SourceKnown, match="call it 'visits'"),
+        pytest.raises(SourceKnown, match="name it 'visits'"),
     ):
         curator.ask(COUNT.format("stays"), epsilon=0.1, account="both")
     assert len(list(both.entries())) == 1

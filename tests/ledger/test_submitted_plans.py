@@ -115,7 +115,7 @@ def test_nothing_is_asked_that_is_not_in_the_plan(ledger: Ledger, changes: dict[
     account = strict(ledger, datasets=("patients", "staff"))
     plan = [Proposal(releases=TENTH, query=query, dataset="patients") for query in QUERIES]
     made = approved(account, plan)
-    with pytest.raises(ApprovalNeeded, match="another request"):
+    with pytest.raises(ApprovalNeeded, match="a different request"):
         ask(account, "a mean", made, **{"dataset": "patients", **changes})
     assert account.state().entries == 0
     ask(account, "a mean", made, dataset="patients", purpose="annual")
@@ -153,7 +153,7 @@ def test_a_plan_is_decided_about_as_a_whole_by_somebody_else(location: str, ledg
             with pytest.raises(ApprovalNeeded, match=f"give {made}"):
                 decide(each.id, by="bob")
     for own in ("ann", "ANN"):
-        with pytest.raises(ApprovalNeeded, match="somebody else"):
+        with pytest.raises(ApprovalNeeded, match="another person"):
             account.approve(made, by=own)
     account.decline(made, by="bob", reason="too much")
     for decide in (account.approve, account.decline):
@@ -171,7 +171,7 @@ def test_a_question_is_known_by_its_own_id_too_and_is_still_asked_once(ledger: L
     made = approved(account)
     (plan,) = account.approvals()
     first = plan.questions[0].id
-    with pytest.raises(ApprovalNeeded, match="another request"):
+    with pytest.raises(ApprovalNeeded, match="a different request"):
         ask(account, "a mean", first)
     ask(account, "a count", first)
     with pytest.raises(ApprovalNeeded, match="is used"):
@@ -244,7 +244,7 @@ def test_what_is_no_plan_is_refused_and_nothing_is_written(ledger: Ledger, wrong
     with pytest.raises(InvalidParameter):
         account.submit_plan(wrong, analyst="ann")
     assert account.approvals() == ()
-    with pytest.raises(InvalidParameter, match="demands approval"):
+    with pytest.raises(InvalidParameter, match="requires approval"):
         ledger.open_account(definition("free", datasets=("staff",))).submit_plan(
             PLAN, analyst="ann"
         )
@@ -256,7 +256,7 @@ def test_analysts_see_their_own_plans(ledger: Ledger) -> None:
     account.submit_plan(PLAN, analyst="bob")
     assert [each.id for each in account.approvals(analyst="ann")] == [made]
     account.approve(made, by="bob")
-    with pytest.raises(ApprovalNeeded, match="another request"):
+    with pytest.raises(ApprovalNeeded, match="a different request"):
         ask(account, "a count", made, analyst="bob")
     account.verify()
 
@@ -467,8 +467,8 @@ def with_(listed: list[Event], seq: int, **changes: Any) -> list[Event]:
         (lambda listed: swapped(listed, 1, 2, 3, 4, 5, 6, 8), "event 7"),  # not all of it
         (lambda listed: swapped(listed, 1, 2, 3, 4, 6, 7, 8), "event 5"),  # not its first
         (lambda listed: swapped(listed, 1, 2, 3, 4, 7, 8), "event 5"),  # its last alone
-        (lambda listed: swapped(listed, 1, 2, 3, 4, 5, 6), "midst of a plan"),
-        (lambda listed: swapped(listed, 1, 2, 3), "midst of a plan"),
+        (lambda listed: swapped(listed, 1, 2, 3, 4, 5, 6), "middle of a plan"),
+        (lambda listed: swapped(listed, 1, 2, 3), "middle of a plan"),
         (lambda listed: swapped(listed, 1, 2, 4, 5, 6, 7, 8), "event 3"),
         (lambda listed: swapped(listed, 1, 3, 4, 5, 6, 7, 8), "event 2"),
         (lambda listed: with_(listed, 6, kind="declined"), "event 6"),

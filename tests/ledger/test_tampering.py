@@ -176,9 +176,7 @@ def test_events_that_changed_places_are_found(full: str) -> None:
 def test_the_message_names_the_first_broken_place(full: str) -> None:
     for row in reversed(rows_of(full, "ledger_events")[2:5]):
         put(full, "ledger_events", row, purpose="something nicer")
-    assert "event 3 of account 'north': its content is not what its hash was made of" in found_out(
-        full
-    )
+    assert "event 3 of account 'north': its content does not match its hash" in found_out(full)
 
 
 def forged(location: str, account: str, *, drop: int) -> None:
@@ -208,7 +206,7 @@ def test_a_history_that_was_cut_off_is_found_by_a_head_that_was_noted(full: str)
     forged(full, "south", drop=1)
     with Ledger(full) as ledger:
         ledger.verify()  # everything fits: only a note kept elsewhere can tell
-    assert "account 'south': the head that was noted" in found_out(full, heads=heads)
+    assert "account 'south': the recorded head" in found_out(full, heads=heads)
 
 
 def test_a_rewritten_history_is_found_by_a_head_that_was_noted(full: str) -> None:
@@ -232,7 +230,9 @@ def test_an_account_that_is_gone_without_a_trace_is_found_by_its_head(full: str)
                 take(full, table, row)
     with Ledger(full) as ledger:
         assert [found.account for found in ledger.verify()] == ["north"]
-    assert "its head was noted, and it is gone" in found_out(full, heads={"south": "0" * 64})
+    assert "its head was recorded, but the account is missing" in found_out(
+        full, heads={"south": "0" * 64}
+    )
 
 
 def test_an_earlier_head_stays_good_as_the_chain_grows(ledger: Ledger) -> None:
@@ -264,7 +264,7 @@ def test_a_forged_answer_is_not_given_out(full: str) -> None:
     put(full, "ledger_answers", first, answer="41")
     with Ledger(full) as ledger:
         account = ledger.account("north")
-        with pytest.raises(LedgerCorrupted, match="not the one that was released"):
+        with pytest.raises(LedgerCorrupted, match="differs from the answer that was released"):
             account.answer("f00", dataset="a", analyst="ann")
         assert account.answer("f01", dataset="b", analyst="bob") == (2, "answer f01")
 

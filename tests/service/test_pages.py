@@ -110,7 +110,7 @@ def test_a_new_person_asks_by_the_form_and_sees_table_chart_and_burn_down(
         ann.visit("/budget/research")
         page.wait_for_selector("#plot-left canvas")
         page.get_by_text("As a table").click()
-        assert page.get_by_role("group", name="Burn-down as a table").locator("tr").count() >= 3
+        assert page.get_by_role("group", name="Budget left, as a table").locator("tr").count() >= 3
         assert ann.complaints == []
 
 
@@ -144,7 +144,7 @@ def test_pages_are_read_and_questions_asked_without_a_script(
         ann.visit("/budget/research")
         assert page.locator("svg polyline").first.is_visible()
         page.get_by_text("As a table").click()
-        assert page.get_by_role("group", name="Burn-down as a table").is_visible()
+        assert page.get_by_role("group", name="Budget left, as a table").is_visible()
 
 
 def test_somebody_else_cannot_see_what_they_must_not(service: RunningService) -> None:

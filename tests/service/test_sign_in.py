@@ -122,7 +122,7 @@ def test_passwords_sign_in_and_guessing_is_stopped(service: RunningService) -> N
     for name, given in (("bob", "wrong wrong wrong"), ("nobody", PASSWORD)):
         refused = service.client().post("/sign-in", data={"name": name, "password": given})
         assert refused.status_code == 401
-        assert "the name or the password is wrong" in refused.text
+        assert "the name or password is wrong" in refused.text
     signed = service.client().post("/sign-in", data={"name": "bob", "password": PASSWORD})
     assert signed.status_code == 303
     for _ in range(4):

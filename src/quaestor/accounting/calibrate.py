@@ -96,7 +96,9 @@ def calibrate_expressions(texts: Iterable[str], *, epsilon: float, delta: float)
     unknown = [template.unknown for template in templates if template.unknown is not None]
     if len(unknown) != 1:
         raise InvalidParameter(
-            "releases", f"{len(unknown)} of them", 'such that exactly one holds a "?"'
+            "releases",
+            len(unknown),
+            'given with exactly one "?", such as "Gaussian(sigma=?) * 100"',
         )
 
     def build(value: float) -> Composition:
@@ -276,7 +278,9 @@ def _first_of_each(fits: Callable[[float], bool | None], cost: _Cost) -> tuple[f
     if True in answers and cost.refusal is not None:  # everything in range fits, up to its end
         return answers[True], _first_refused(fits, answers[True])
     if True in answers:
-        raise TargetOutOfReach("the target is met by every value: it does not limit the parameter")
+        raise TargetOutOfReach(
+            "every value meets the target, so it does not determine the parameter"
+        )
     raise TargetOutOfReach(
         f"no value from {_SMALLEST:g} to {_LARGEST:g} meets the target: "
         "raise epsilon or delta, or ask for fewer releases"
@@ -299,4 +303,4 @@ def _first_refused(fits: Callable[[float], bool | None], fitting: float) -> floa
             inside, value = (middle, value) if fits(middle) else (inside, middle)
         if fits(value) is False:
             return value
-    raise TargetOutOfReach("the target is met by every value: it does not limit the parameter")
+    raise TargetOutOfReach("every value meets the target, so it does not determine the parameter")

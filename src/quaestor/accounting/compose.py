@@ -238,7 +238,7 @@ class Composition(CurveAnswers):
         """
         if (delta is None) == (epsilon is None):
             given = "both" if delta is not None else "neither"
-            raise InvalidParameter("explain", given, "given either delta or epsilon")
+            raise InvalidParameter("explain", given, "given exactly one of delta and epsilon")
         if delta is not None:
             ask = CurveQuestion(quantity="epsilon", value=checked_delta(delta))
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, overload
 
-from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.numerics.digits import TO_TYPE, rounded_up
 from quaestor.accounting.numerics.many_values import at_each, is_many
 from quaestor.accounting.releases.base import check_real
 from quaestor.accounting.tradeoff import Tradeoff
@@ -95,7 +95,7 @@ class CurveAnswers(Presented):
 
     def _facts(self) -> list[str]:
         """What stands below the table."""
-        return [f"best attack advantage {rounded_up(self.advantage().upper)}"]
+        return [f"best attack advantage {rounded_up(self.advantage().upper, digits=TO_TYPE)}"]
 
     def to_table(self) -> TextTable:
         r"""Epsilon at a few deltas, with the best attack advantage below.
@@ -117,7 +117,10 @@ class CurveAnswers(Presented):
         """
         epsilons = self.epsilon(delta=_DELTAS)
         rows = [
-            [repr(delta), "no finite value" if math.isinf(epsilon) else rounded_up(epsilon)]
+            [
+                repr(delta),
+                "no finite value" if math.isinf(epsilon) else rounded_up(epsilon, digits=TO_TYPE),
+            ]
             for delta, epsilon in zip(_DELTAS, epsilons.tolist(), strict=True)
         ]
         return TextTable(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting import theorems
-from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.numerics.digits import TO_TYPE, rounded_up
 from quaestor.accounting.theorems.bounded_range import has_range
 from quaestor.documents.presented import Presented
 from quaestor.documents.text_table import TextTable, headed
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["CurveQuestion", "Explanation", "ExplanationRow", "explain"]
 
 _ADAPTIVE = (
-    "true only if every query is fixed before the first answer: an analyst who chooses the next "
-    "query by the answers so far can learn more"
+    "valid only if every query is fixed before the first answer; an analyst who "
+    "adapts queries to answers can learn more"
 )
 
 
@@ -151,7 +151,7 @@ class Explanation(Presented):
         """A plain table; the command line draws a prettier one."""
         lines = [self._title()]
         for row in self.rows:
-            shown = "-" if row.bounds is None else rounded_up(row.bounds.upper)
+            shown = "-" if row.bounds is None else rounded_up(row.bounds.upper, digits=TO_TYPE)
             mark = "*" if row.best else " "
             note = f"  ({row.note})" if row.note else ""
             lines.append(f"{mark} {row.theorem:<28}{shown:>12}  {row.source}{note}")
@@ -202,7 +202,7 @@ def explain(  # noqa: PLR0913  # what a theorem is asked about, and what it is h
 
     def add(theorem: TheoremName, bounds: Bounds | None, note: str) -> None:
         if bounds is not None and not ask.is_answered_by(bounds):
-            bounds, note = None, f"says nothing at this {ask.given}"
+            bounds, note = None, f"gives no bound at this {ask.given}"
         rows.append(
             ExplanationRow(
                 theorem=theorem.name,

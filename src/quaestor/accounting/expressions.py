@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import NamedTuple, NoReturn
 
 from quaestor.accounting.releases import RELEASES, Release, ReleaseSum
@@ -117,7 +118,7 @@ def parse_release(text: str) -> Release:
     """
     releases = parse_releases(text)
     if len(releases) > 1:
-        _fail(text, 1, "one release is wanted here, not a sum")
+        _fail(text, 1, "expected one release, not a sum")
     return releases[0]
 
 
@@ -153,6 +154,13 @@ def _unknown_in(call: _Call) -> _Argument | None:
             if found is not None:
                 return found
     return None
+
+
+def _meant(name: str) -> str:
+    """The known release that was probably meant, as a question."""
+    folded = {known.lower(): known for known in RELEASES}
+    near = get_close_matches(name[:40].lower(), folded, n=1)
+    return f" (did you mean {folded[near[0]]}?)" if near else ""
 
 
 def _fail(text: str, column: int, problem: str) -> NoReturn:
@@ -193,9 +201,10 @@ class _Parser:
         self.place += 1
         return token
 
-    def _expect(self, text: str) -> _Token:
+    def _expect(self, text: str, *, otherwise: str = "") -> _Token:
         if self.ahead.text != text:
-            _fail(self.text, self.ahead.column, f"expected {text!r}, found {self._found()}")
+            wanted = f"expected {text!r}{otherwise}"
+            _fail(self.text, self.ahead.column, f"{wanted}, found {self._found()}")
         return self._take()
 
     def _found(self) -> str:
@@ -253,7 +262,7 @@ class _Parser:
             _fail(
                 self.text,
                 name.column,
-                f"unknown release {name.text[:40]!r}; known are "
+                f"unknown release {name.text[:40]!r}{_meant(name.text)}; known are "
                 f"{', '.join(sorted(set(RELEASES) - {'Repeated'}))}",
             )
         if depth > _DEEPEST:
@@ -262,7 +271,7 @@ class _Parser:
         arguments: list[_Argument] = []
         while self.ahead.text != ")":
             if arguments:
-                self._expect(",")
+                self._expect(",", otherwise=" or ')'")
             arguments.append(self._argument(name.text, depth))
             if any(argument.field == arguments[-1].field for argument in arguments[:-1]):
                 _fail(self.text, arguments[-1].column, f"{arguments[-1].field} is given twice")

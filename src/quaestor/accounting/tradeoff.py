@@ -184,11 +184,11 @@ class Tradeoff(Presented):
         <BLANKLINE>
         | what an attacker reaches | bound |
         | --- | ---: |
-        | advantage over guessing | 0.4621172 |
-        | detections missed at 1% false alarms | 0.9728171 |
-        | detections missed at 5% false alarms | 0.8640859 |
-        | detections missed at 10% false alarms | 0.7281718 |
-        | belief after an accusation at 1% (before: 50%) | 0.7310586 |
+        | advantage over guessing | 0.4622 |
+        | missed detections at 1% false alarms | 0.9728 |
+        | missed detections at 5% false alarms | 0.864 |
+        | missed detections at 10% false alarms | 0.7281 |
+        | belief of an attacker at 1% false alarms (before: 50%) | 0.7311 |
         <BLANKLINE>
         """
         headings = headed("what an attacker reaches", "#bound")
@@ -198,9 +198,9 @@ class Tradeoff(Presented):
         """What the best attack reaches, in words and as numbers rounded to the safe side."""
         yield "advantage over guessing", rounded_up(self.advantage().upper)
         for alarm, missed in zip(_ALARMS, self.false_negative(false_positive=_ALARMS), strict=True):
-            yield f"detections missed at {alarm:.0%} false alarms", rounded_down(float(missed))
+            yield f"missed detections at {alarm:.0%} false alarms", rounded_down(float(missed))
         belief = self.posterior(prior=0.5, false_positive=0.01)
-        yield "belief after an accusation at 1% (before: 50%)", rounded_up(belief)
+        yield "belief of an attacker at 1% false alarms (before: 50%)", rounded_up(belief)
 
     def plot(self, *, label: str = "", log: bool = False, axes: Any = None) -> Any:
         """Draw the region's boundary: false alarms against missed detections.

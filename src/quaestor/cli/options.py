@@ -19,6 +19,7 @@ __all__ = [
     "Json",
     "LedgerPlace",
     "PolicyKind",
+    "Verbose",
 ]
 
 HERE: str | None = None
@@ -28,6 +29,12 @@ REFUSED = 3
 """The exit status of what does not fit a budget or a limit."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Also print certified intervals and every limit of the account."
+    ),
+]
 Expressions = Annotated[
     list[str],
     typer.Argument(

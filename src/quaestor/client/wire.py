@@ -92,7 +92,10 @@ class ServiceWire:
                     raise problem from None
             except (URLError, HTTPException, OSError, ValueError) as error:
                 reason = getattr(error, "reason", None) or type(error).__name__
-                problem = ServiceUnreachable(f"nothing sensible comes from {self.url} ({reason})")
+                problem = ServiceUnreachable(
+                    f"{self.url} does not answer as a Quaestor service ({reason}); check the "
+                    "address, and that the service is running"
+                )
                 if not left:
                     raise problem from None
             time.sleep(_PAUSE * 2 ** (_TRIES - 1 - left))
@@ -106,7 +109,7 @@ def _problem(error: HTTPError) -> QuaestorError:
         return error_from_problem(said)
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         return ServiceUnreachable(
-            f"it answered with status {error.code}, and not as a service does"
+            f"it answered with status {error.code}, not as a Quaestor service; check the address"
         )
 
 

@@ -41,7 +41,7 @@ def definition_of(catalog: Catalog, name: str) -> AccountDefinition:
     planned = catalog.account(name)
     if planned is None:
         known = ", ".join(account.name for account in catalog.accounts) or "none yet"
-        valid = f"an account that the catalog plans ({known}): write  [accounts.NAME]  there"
+        valid = f"an account that the catalog defines ({known}): write  [accounts.NAME]  there"
         raise InvalidParameter("account", name, valid)
     return AccountDefinition(
         name=planned.name,

@@ -84,8 +84,11 @@ class _Way:
         policy, name = self.payer.definition.policy, self.payer.name
         if not policy.chosen_freely or policy.by_blocks:
             raise RefusedQuery(
-                f"account {name!r} takes questions whose noise is fixed before they are asked, or "
-                "has budgets by blocks of time, and bounds of AUTO are chosen while one asks",
+                (
+                    f"AUTO chooses bounds when the question is asked, and account {name!r} needs "
+                    "them earlier: its questions are declared in advance, or it has a budget for "
+                    "each block of time"
+                ),
                 remedy=_INSTEAD,
             )
 
@@ -94,7 +97,7 @@ class _Way:
         inquiry = replace(self.inquiry, question=text)
         _, asked = priced(inquiry, catalog=self.catalog, accounts=self.accounts)
         if not isinstance(asked, Priced):
-            raise RefusedQuery("AUTO stands in one SELECT, and these are several", remedy=_INSTEAD)
+            raise RefusedQuery("AUTO is supported in a single SELECT only", remedy=_INSTEAD)
         return inquiry, asked
 
     def provisional(self) -> Priced:
@@ -107,8 +110,10 @@ class _Way:
         both = (*self.histograms.releases, *asked.releases)
         if self.inquiry.approval or self.payer.definition.needs_approval(both):
             raise RefusedQuery(
-                f"account {self.payer.name!r} demands approval, which is of one question with its "
-                "bounds, and bounds of AUTO are chosen while one asks",
+                (
+                    f"account {self.payer.name!r} requires approval of a question with its "
+                    "bounds, and AUTO chooses them when the question is asked"
+                ),
                 remedy=_INSTEAD,
             )
         return asked
@@ -128,9 +133,8 @@ class _Way:
         for each in bounds.values():
             if not each.sure and not each.declared:
                 raise RefusedQuery(
-                    f"the noisy histogram does not show where values of {each.column} are, so that "
-                    f"bounds would be a guess; the histogram was charged ({_paid(answer)}), and "
-                    "nothing else",
+                    f"the noisy histogram does not show where the values of {each.column} are, so "
+                    f"bounds would be a guess; only the histogram was charged ({_paid(answer)})",
                     remedy="ask with a larger epsilon, or write "
                     f"CLAMP({each.column}, 0, 100) with bounds of your own",
                 )
@@ -150,13 +154,13 @@ def _notes(bounds: dict[str, QuestionBounds], answer: Answer) -> tuple[str, ...]
     """Which bounds were chosen, what they cost, and with which receipt."""
     words = {
         f"{each.column} from {each.low:g} to {each.high:g}"
-        + (", as declared, for noise hides where its values are" if not each.sure else "")
+        + (", as declared, because noise hides where its values are" if not each.sure else "")
         for each in bounds.values()
     }
     chosen = "; ".join(sorted(words))
     return (
         f"Bounds were chosen by a noisy histogram ({_paid(answer)}): {chosen}.",
-        "Values outside these bounds are moved to them; no interval covers that.",
+        ("Values outside these bounds are moved to the nearer bound; intervals do not cover this."),
     )
 
 
@@ -216,7 +220,7 @@ def _together(answer: Answer, histograms: Answer, notes: tuple[str, ...]) -> Ans
     if histograms.repeated:
         return replace(answer, notes=(*said, _BEFORE))
     if answer.repeated:
-        words = "The question with these bounds was answered, and paid for, before."
+        words = "The question with these bounds was answered and paid for before."
         return replace(
             answer,
             notes=(*said, words),

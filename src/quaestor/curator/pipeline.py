@@ -300,7 +300,7 @@ def _released(  # noqa: PLR0913  # who pays what, for which figures, and when
     meanwhile leaves a charge that can be completed.
     """
     with charge:
-        progress("computing exact figures")
+        progress("computing")
         for engine in {id(engine): engine for engine, _ in ready}.values():
             _reach(engine, charge)
         with _at_steps(time_step):
@@ -386,7 +386,7 @@ def _again(stored: StoredAnswer, account: Account) -> Answer:
     of = f"data version {stored.version}" if stored.version else f"the data before version {first}"
     note = f"This answer is of {of}"
     if stored.version != last:
-        note += f"; the data are of version {last} now. To ask anew costs anew"
+        note += f"; the data are now at version {last}. Asking again with --anew costs again"
     return replace(answer, notes=(*answer.notes, f"{note}."))
 
 
@@ -397,7 +397,7 @@ def submitted(
     found = [priced(inquiry, catalog=catalog, accounts=accounts) for inquiry in inquiries]
     names = tuple(dict.fromkeys(payer.name for payer, _ in found))
     if len(names) != 1:
-        valid = "questions, at least one, that one account pays for; submit a plan for each account"
+        valid = "at least one question, all paid by one account; submit one plan for each account"
         raise InvalidParameter("questions", ", ".join(names) or None, valid)
     payer = found[0][0]
     proposals = [
@@ -473,7 +473,7 @@ def _reach(engine: Engine, charge: Charge) -> None:
         engine.reach()
     except EngineFailed:
         if not charge.repeated:
-            charge.void("the engine could not be reached, and no statement was sent")
+            charge.void("the database could not be reached; no query was sent")
         raise
 
 

@@ -7,13 +7,15 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
+from quaestor.accounting.numerics.digits import rounded_down, rounded_up
 from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
 from quaestor.curator.pricing.priced_compound import PricedCompound
 from quaestor.curator.pricing.would_fit import would_fit
 from quaestor.curator.questions.block_reach import blocks_in_words
 from quaestor.documents.presented import Presented
 from quaestor.documents.text_table import TextTable, headed
-from quaestor.ledger.amounts import above, below, shown_above, shown_below
+from quaestor.ledger.amounts import above, below
+from quaestor.ledger.price import MANY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +90,10 @@ class Preview(Presented):
     """How much of it pays for the whole error: of the epsilon or, with Gaussian noise, the rho."""
     noise: str = "geometric"
     """The noise of counts and sums: geometric or gaussian."""
+    left: float | None = None
+    """The share of the budget that would be left; None where that is not known."""
+    more: int | None = None
+    """How many questions like this would fit, this one included; None where it is free."""
 
     @classmethod
     def from_dict(cls, said: dict[str, Any]) -> Self:
@@ -119,8 +125,8 @@ class Preview(Presented):
             for one in self.expected
         ]
         meters = [
-            f"{one.name}: takes {_or_dash(one.requested, shown_above)} of {one.limit:g}, "
-            f"leaves {_or_dash(one.left, shown_below)}"
+            f"{one.name}: takes {_or_dash(one.requested, rounded_up)} of {one.limit:g}, "
+            f"leaves {_or_dash(one.left, rounded_down)}"
             for one in self.meters
         ]
         cost = f"costs {self._cost()} on account {self.account}"
@@ -135,8 +141,8 @@ class Preview(Presented):
     def _cost(self) -> str:
         if self.epsilon is None:
             return f"more than any epsilon at delta {self.delta:g}"
-        at = f" at delta {shown_above(Fraction(self.delta))}" if self.delta else ""
-        return f"epsilon {shown_above(Fraction(self.epsilon))}{at}"
+        at = f" at delta {rounded_up(self.delta)}" if self.delta else ""
+        return f"epsilon {rounded_up(self.epsilon)}{at}"
 
     @property
     def verdict(self) -> str:
@@ -146,9 +152,17 @@ class Preview(Presented):
         whose = "" if self.quota_of is None else f" {self.quota_of}'s quota"
         if self.fits:
             later = " Whether the account can pay is decided when you ask." if whose else ""
-            return f"It fits{whose}. Nothing was charged.{later}"
+            return f"It fits{whose}{self._times()}. Nothing was charged.{later}"
         instead = f"; {self.would_fit} would" if self.would_fit else ""
         return f"It does not fit{whose}{instead}. Nothing was charged."
+
+    def _times(self) -> str:
+        if self.more is None or self.more < 1:
+            return ""
+        if self.more == 1:
+            return ", but only once"
+        many = "any number of" if self.more >= MANY else f"{self.more}"
+        return f"; {many} questions like this fit in total"
 
     def plot(self, *, axes: Any = None) -> Any:
         """Draw, for each meter, what was used before, what the question takes, and what is left.
@@ -207,6 +221,8 @@ class Preview(Presented):
             "quota_of": self.quota_of,
             "whole_error": self.whole_error,
             **({"noise": self.noise} if self.noise != "geometric" else {}),
+            "left": self.left,
+            "more": self.more,
             **({"blocks": list(self.blocks)} if self.blocks else {}),
         }
 
@@ -247,7 +263,30 @@ def preview(account: Account, asked: AnyPriced, *, analyst: str, free: bool) -> 
         blocks=asked.blocks,
         whole_error=above(sum((p.offer.whole_price for p in asked.parts), Fraction(0))),
         noise=asked.parts[0].offer.noise,
+        left=_share_left(account, asked, price, analyst=analyst, free=free),
+        more=None if free else price.times,
     )
+
+
+def _share_left(
+    account: Account, asked: AnyPriced, price: Price, *, analyst: str, free: bool
+) -> float | None:
+    """The share that would be left, by the rule of the account's own filter."""
+    standing = account.standing_on(asked.dataset, analyst=analyst, blocks=asked.blocks)
+    if free:
+        return below(standing.left)
+    if not price.fits or len(standing.meters) != len(price.readings):
+        return None
+    must: list[Fraction] = []
+    some: list[Fraction] = []
+    for meter, reading in zip(standing.meters, price.readings, strict=True):
+        if meter.rule == "slots" or not reading.limit:
+            continue
+        requested, remaining = reading.requested, reading.remaining
+        rest = Fraction(0) if requested is None or remaining is None else remaining - requested
+        (must if meter.rule == "must hold" else some).append(max(rest / reading.limit, Fraction(0)))
+    shares = [*must, *([max(some)] if some else [])]
+    return below(min(shares)) if shares else None
 
 
 def meter_preview(reading: Reading) -> MeterPreview:
@@ -314,12 +353,20 @@ def _notes_on_whole(asked: Priced) -> list[str]:
         return []
     part = asked.offer.whole_price
     if None in asked.offer.whole.cuts and not part:
-        return ["what caps and bounds cut of these figures is not measured: it is in no interval"]
+        return ["the intervals of these figures do not cover what caps and bounds cut"]
     if not part:
-        return ["nothing can be cut within the outer limits: the whole error costs nothing"]
+        return [
+            (
+                "nothing can be cut within the outer limits, so the whole-error interval "
+                "costs nothing"
+            )
+        ]
     meter = "epsilon" if asked.offer.noise == "geometric" else "rho"
-    words = "pays for the whole error, what caps and bounds cut (--no-whole-error saves it)"
-    return [f"{meter} {shown_above(part)} of it {words}"]
+    words = (
+        "pays for the whole-error interval, which also covers what caps and bounds "
+        "cut (--no-whole-error saves it)"
+    )
+    return [f"{meter} {rounded_up(part)} of it {words}"]
 
 
 def _notes_on_blocks(asked: Priced, price: Price) -> list[str]:
@@ -330,7 +377,7 @@ def _notes_on_blocks(asked: Priced, price: Price) -> list[str]:
     paying = f"{count} {blocks.every}s pay, each" if count > 1 else f"{blocks.labels[0]} pays"
     full = f"; {', '.join(price.full)} cannot" if price.full else ""
     return [
-        f"{paying} all of it; the least is left of {price.block}{full}",
+        f"{paying} all of it; {price.block} has the least left{full}",
         blocks_in_words(blocks),
     ]
 
@@ -341,9 +388,9 @@ def _notes(asked: Priced) -> list[str]:
     if isinstance(choice, NoisyUnits):
         whence = "" if asked.budget.delta else " (a hundredth of the account's)"
         notes.append(
-            "the names of the groups are private: only groups with a noisy number of units from "
-            f"{choice.mechanism.threshold} on are shown, and at most delta {asked.delta:g} is "
-            f"spent on the choice{whence}"
+            "the names of the groups are private: only groups with a noisy count of at "
+            f"least {choice.mechanism.threshold} people are shown, which costs at most "
+            f"delta {asked.delta:g}{whence}"
         )
     if isinstance(choice, NoisyTop):
         notes.append("the groups are chosen by the exponential mechanism")

@@ -552,13 +552,16 @@ class OpenAccounts:
             return self.ledger.account(found[0].name)
         if found or planned:
             names = sorted({each.name for each in found} | set(planned))
-            valid = f"one of those on {dataset!r}: {', '.join(names)}"
+            valid = f"given with --account: several accounts cover {dataset!r} ({', '.join(names)})"
             raise InvalidParameter("account", None, valid)
         raise InvalidParameter(
             "account",
             None,
-            f"one that covers the dataset {dataset!r}, and there is none yet: plan one in the "
-            "catalog ([accounts.NAME], epsilon, delta) and run  quaestor account open NAME",
+            (
+                f"an account on the dataset {dataset!r}, which has none yet: add "
+                "[accounts.NAME] with epsilon and delta to the catalog and run  quaestor "
+                "account open NAME"
+            ),
         )
 
     def _named(self, name: str) -> Account:
@@ -575,5 +578,7 @@ def _to_be_opened(name: str) -> UnknownAccount:
     return UnknownAccount(
         name,
         near=None,
-        remedy=f"the catalog plans it, and it is not open yet: run  quaestor account open {name}",
+        remedy=(
+            f"the catalog defines it, but it is not open yet: run  quaestor account open {name}"
+        ),
     )

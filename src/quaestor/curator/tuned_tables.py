@@ -80,8 +80,10 @@ def refuse_dependent(ledger: Ledger, dataset: str) -> None:
             and not account.is_closed()
         ):
             raise RefusedQuery(
-                f"account {account.name!r} is a dashboard, whose questions are fixed for dataset "
-                f"{dataset!r} as it is declared: with other limits they would be other questions",
+                (
+                    f"account {account.name!r} is a dashboard, whose questions are bound to the "
+                    f"declaration of dataset {dataset!r}: other limits would change them"
+                ),
                 remedy="close that account first, or leave the limits as they are",
             )
 
@@ -103,7 +105,7 @@ def preview_tune(
     payer, asked = priced_tune(plan, inquiry, catalog=catalog, accounts=accounts)
     free = not inquiry.anew and given_before(payer, asked, inquiry) is not None
     made = preview(payer, asked, analyst=inquiry.analyst, free=free)
-    words = f"how much units of {plan.table.name} have, to choose {', '.join(plan.limits)}"
+    words = f"histograms of people in {plan.table.name}, to choose {', '.join(plan.limits)}"
     return replace(made, question=words, rows=None)
 
 
@@ -197,5 +199,5 @@ def _answer(plan: TunePlan, asked: Priced, released: Released) -> Answer:
         ),
         confidence=_CONFIDENCE,
         releases=asked.releases,
-        notes=("Each unit is in one bin of each part. Limits were chosen from these figures.",),
+        notes=(("Each person is in one bin of each part. Limits were chosen from these figures."),),
     )

@@ -88,7 +88,9 @@ class InvalidParameter(QuaestorError, ValueError):
     code = "invalid_parameter"
 
     def __init__(self, field: str, value: object, valid: str) -> None:
-        super().__init__(f"{field} must be {valid}, got {shown(value)}")
+        missing = value is None and valid.startswith("given")
+        got = "" if missing else f", got {shown(value)}"
+        super().__init__(f"{field} must be {valid}{got}")
         self.field, self.value, self.valid = field, value, valid
 
     def fields(self) -> dict[str, Any]:
@@ -175,8 +177,9 @@ class InconsistentAnswers(QuaestorError):
         self, question: str, *, first: tuple[float, float], second: tuple[float, float]
     ) -> None:
         super().__init__(
-            f"two ways to compute {question} exclude each other: [{first[0]!r}, {first[1]!r}] and "
-            f"[{second[0]!r}, {second[1]!r}]; this is a bug in Quaestor, please report it"
+            f"two independent computations of {question} disagree: [{first[0]!r}, "
+            f"{first[1]!r}] and [{second[0]!r}, {second[1]!r}]; this is a bug in "
+            "Quaestor, please report it"
         )
         self.question, self.first, self.second = question, first, second
 

@@ -147,7 +147,7 @@ class SourceUnavailable(QuaestorError):
     code = "source_unavailable"
 
     def __init__(self, table: str, problem: str) -> None:
-        super().__init__(f"table {shown(table)} cannot be asked: {problem}")
+        super().__init__(f"table {shown(table)} cannot be queried: {problem}")
         self.table, self.problem = table, problem
 
     def fields(self) -> dict[str, Any]:
@@ -169,6 +169,7 @@ class EngineFailed(QuaestorError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the engine could not answer; its reasons may be about somebody, and are not shown: "
-            "see that the server is up and has memory and space, then ask again"
+            "the database could not answer (its own message is not shown, because it may "
+            "contain private data): check that the server runs and has memory and disk "
+            "space, then ask again"
         )

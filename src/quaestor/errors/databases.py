@@ -22,7 +22,7 @@ class UnknownDatabase(InvalidParameter):
 
     def __init__(self, name: str, *, near: str | None, known: int) -> None:
         hint = f"did you mean {shown(near)}?" if near else "add it, or correct the name"
-        ValueError.__init__(self, f"no database is called {shown(name)}, among {known}: {hint}")
+        ValueError.__init__(self, f"there is no database {shown(name)} among {known}: {hint}")
         self.field, self.value, self.valid = "database", name, "one that has releases"
         self.name, self.near = name, near
 
@@ -50,10 +50,13 @@ class ContradictoryFacts(InvalidParameter):
     def __init__(self, facts: str) -> None:
         ValueError.__init__(
             self,
-            f"no membership fulfils all of {shorter(facts)}: "
-            "take one of these facts away, or weaken it",
+            (f"the facts contradict each other: {shorter(facts)}; remove or weaken one of them"),
         )
-        self.field, self.value, self.valid = "membership", facts, "facts that can hold together"
+        self.field, self.value, self.valid = (
+            "membership",
+            facts,
+            "consistent facts",
+        )
         self.facts = facts
 
     def fields(self) -> dict[str, Any]:

@@ -40,8 +40,11 @@ class InvalidHistory(InvalidParameter):
     def __init__(self, *, file: str, line: int, problem: str) -> None:
         ValueError.__init__(
             self,
-            f"{file}, line {line}: {shorter(problem, 600)}\na line is an event as dp-accounting "
-            "prints it, a release as JSON, or an expression such as PureDP(epsilon=0.1) * 3",
+            (
+                f"{file}, line {line}: {shorter(problem, 600)}\neach line must be an event as "
+                "dp-accounting prints it, a release as JSON, or an expression such as "
+                "PureDP(epsilon=0.1) * 3"
+            ),
         )
         self.field, self.value, self.valid = "file", file, "a release on each line"
         self.file, self.line, self.problem = file, line, problem
@@ -64,7 +67,11 @@ class NotPlanned(InvalidParameter):
 
     def __init__(self, account: str, *, asked: str, left: str) -> None:
         ValueError.__init__(
-            self, f"account {shown(account)} does not plan {shorter(asked)}: {shorter(left)}"
+            self,
+            (
+                f"the plan of account {shown(account)} does not include {shorter(asked)}: "
+                f"{shorter(left)}"
+            ),
         )
         self.field, self.value, self.valid = "releases", asked, "what the account's plan declares"
         self.account, self.asked, self.left = account, asked, left
@@ -87,16 +94,20 @@ class AccountExists(InvalidParameter):
 
     def __init__(self, account: str, *, dataset: str | None = None, closed: bool = False) -> None:
         problem = (
-            f"there is an account called {shown(account)} already: choose another name"
+            f"account {shown(account)} already exists: choose another name"
             if dataset is None
-            else f"account {shown(account)} covered dataset {shown(dataset)} until it was closed, "
-            "and closing it gave nothing back: people in it would lose the sum of both accounts. "
-            f"Open this one with succeeds={shown(account)} (--succeeds), so that it follows on the "
-            "old one and says what both lose together, or with beside=True (--beside)"
+            else (
+                f"account {shown(account)} covered dataset {shown(dataset)} until it was "
+                "closed, and what it spent stays spent: the losses of both accounts add up. "
+                f"Open this one with succeeds={shown(account)} (--succeeds), so that it "
+                "states the guarantee of both together, or with beside=True (--beside)"
+            )
             if closed
-            else f"account {shown(account)} covers dataset {shown(dataset)} already, and people "
-            "in it would lose the sum of both accounts: charge that account, or open this one "
-            "with beside=True (--beside) if the sum is meant"
+            else (
+                f"account {shown(account)} already covers dataset {shown(dataset)}, and the "
+                "losses of both accounts would add up: use that account, or open this one "
+                "with beside=True (--beside) to accept the sum"
+            )
         )
         ValueError.__init__(self, problem)
         self.field, self.value, self.valid = "account", account, "a new one"
@@ -120,16 +131,18 @@ class SourceKnown(AccountExists):
 
     def __init__(self, account: str, *, dataset: str, known_as: str, same: bool) -> None:
         """Say who has paid, and for what; ``same`` if the account itself has."""
-        found = f"account {shown(account)} knows the source of dataset {shown(dataset)} already, "
-        remedy = f"call it {shown(known_as)} again in the catalog"
+        found = f"account {shown(account)} already covers the source of dataset {shown(dataset)}, "
+        remedy = f"name it {shown(known_as)} in the catalog"
         beside = (
-            f", and charge account {shown(account)}; or open this account beside that one "
-            "(beside = true in the catalog, --beside) if people are to lose the sum of both"
+            f", and use account {shown(account)}; or open this account beside that one "
+            "(beside = true in the catalog, --beside) to accept the sum of both losses"
         )
         ValueError.__init__(
             self,
-            f"{found}as dataset {shown(known_as)}, and another name gives no fresh budget: "
-            f"{remedy}{'' if same else beside}",
+            (
+                f"{found}as dataset {shown(known_as)}; a new name does not give a new budget: "
+                f"{remedy}{'' if same else beside}"
+            ),
         )
         self.field, self.value, self.valid = "dataset", dataset, f"called {known_as}"
         self.account, self.dataset, self.known_as = account, dataset, known_as
@@ -154,10 +167,13 @@ class UnknownAccount(InvalidParameter):
         hint = (
             f"did you mean {shown(near)}?"
             if near
-            else "open it first (quaestor account open), or see quaestor account list"
+            else (
+                "run  quaestor account list  to see the accounts, or  quaestor account open  "
+                "to open one"
+            )
         )
         hint = remedy or hint
-        ValueError.__init__(self, f"the ledger has no account called {shown(name)}: {hint}")
+        ValueError.__init__(self, f"the ledger has no account {shown(name)}: {hint}")
         self.field, self.value, self.valid = "account", name, "an account of this ledger"
         self.name, self.near = name, near
 
@@ -223,9 +239,10 @@ class BudgetExceeded(QuaestorError):
     ) -> None:
         hints = [f"{would_fit} would fit"] if would_fit is not None else []
         hints += [f"{left} of what was asked for would fit"] if left else []
-        instead = f"instead, {' or '.join(hints)}" if hints else "the same does not fit any more"
-        why = " this now" if short is None else f": {meter}: {short}; {instead}"
-        super().__init__(f"account {shown(account)} cannot pay{why}. Nothing was charged")
+        instead = f"instead, {', or '.join(hints)}" if hints else "nothing like it fits any more"
+        why, how = ("", "") if short is None else (f": {instead}", f" ({meter}: {short})")
+        refused = f"account {shown(account)} has too little budget left{why}"
+        super().__init__(f"{refused}. Nothing was charged{how}")
         self.account, self.meter, self.would_fit, self.left = account, meter, would_fit, left
         self.requested: float | None
         self.remaining: float | None
@@ -244,7 +261,7 @@ class BudgetExceeded(QuaestorError):
 
 
 class AccountOverdrawn(BudgetExceeded):
-    """The account's promise is not kept by today's prices and theorems: it takes no more charges.
+    """The account promised more than current accounting can prove: it takes no further charges.
 
     ``reason`` says what was promised too much; it is empty where the account has quotas, since it
     would tell what others have charged. Entries and stored answers can still be read.
@@ -258,11 +275,17 @@ class AccountOverdrawn(BudgetExceeded):
     code = "account_overdrawn"
 
     def __init__(self, account: str, *, reason: str = "") -> None:
-        why = reason or "by today's prices its promise is not kept; the owner can see why"
+        why = reason or (
+            "by current accounting it has spent more than it guarantees; the data owner "
+            "can see the reason"
+        )
         QuaestorError.__init__(
             self,
-            f"account {shown(account)} takes no further charges: {shorter(why, 600)}. Its entries "
-            "and stored answers can still be read; open another account. Nothing was charged",
+            (
+                f"account {shown(account)} takes no further charges: {shorter(why, 600)}. Its "
+                "entries and stored answers can still be read; open another account. Nothing "
+                "was charged"
+            ),
         )
         self.account, self.reason = account, reason
         self.meter, self.would_fit, self.left = "total", None, None
@@ -287,8 +310,10 @@ class KeyReused(InvalidParameter):
     def __init__(self, key: str, *, account: str) -> None:
         ValueError.__init__(
             self,
-            f"the key {shown(key)} belongs to another charge of account {shown(account)}: nothing "
-            "was charged; a key stands for one request, so give another one another key",
+            (
+                f"the key {shown(key)} was already used for another charge of account "
+                f"{shown(account)}: nothing was charged; use a new key for each request"
+            ),
         )
         self.field, self.value, self.valid = "key", key, "a key that no other charge has"
         self.key, self.account = key, account
@@ -313,12 +338,17 @@ class AccountClosed(QuaestorError):
 
     def __init__(self, account: str, *, closes: str | None = None) -> None:
         super().__init__(
-            f"account {shown(account)} is closed and takes no further charges: its answers and "
-            "entries can still be read; charge another account"
+            (
+                f"account {shown(account)} is closed and takes no further charges: its answers "
+                "and entries can still be read; use another account"
+            )
             if closes is None
-            else f"account {shown(account)} closed on {closes} and takes no further charges: what "
-            "is under way can be settled, its answers and entries can still be read; charge "
-            "another account, or have the owner of the data open an account that succeeds it"
+            else (
+                f"account {shown(account)} closed on {closes} and takes no further charges: "
+                "running questions can finish, and its answers and entries can still be "
+                "read; use another account, or ask the data owner to open one that succeeds "
+                "it"
+            )
         )
         self.account, self.closes = account, closes
 
@@ -360,8 +390,8 @@ class AnswerPending(QuaestorError):
 
     def __init__(self, account: str) -> None:
         super().__init__(
-            f"the same question is being answered for account {shown(account)} since a while, and "
-            "there is no answer yet: nothing more was charged; ask again later"
+            f"the same question is still being answered for account {shown(account)}: "
+            "nothing more was charged; ask again later"
         )
         self.account = account
 
@@ -383,8 +413,8 @@ class ApprovalNeeded(QuaestorError):
 
     def __init__(self, account: str, *, problem: str, remedy: str = "") -> None:
         remedy = remedy or (
-            "submit it (quaestor account submit), have somebody else approve it (quaestor account "
-            "approve), and ask exactly that, once, with --approval"
+            "submit it (quaestor account submit), have another person approve it "
+            "(quaestor account approve), then ask the same question once with --approval"
         )
         super().__init__(f"account {shown(account)}: {problem}. Nothing was charged; {remedy}")
         self.account, self.problem, self.remedy = account, problem, remedy
@@ -408,9 +438,9 @@ class ClockWentBack(QuaestorError):
 
     def __init__(self, *, now: str, last: str) -> None:
         super().__init__(
-            f"the clock says {now}, and the ledger's last entry is of {last}: nothing was charged; "
-            "set the clock right or, if it was wrong then and is right now, have the present time "
-            "accepted with quaestor ledger clock"
+            f"the system clock says {now}, which is before the ledger's last entry of "
+            f"{last}: nothing was charged; correct the clock or, if it is correct now, "
+            "accept the current time with  quaestor ledger clock"
         )
         self.now, self.last = now, last
 
@@ -453,8 +483,8 @@ class LedgerCorrupted(QuaestorError):
 
     def __init__(self, place: str, problem: str) -> None:
         super().__init__(
-            f"the ledger does not hold together: {place}: {problem}. Charge nothing on it; "
-            "compare it with a backup (quaestor ledger verify on its copy) or with an export, and "
+            f"the ledger failed verification: {place}: {problem}. Do not use it; compare "
+            "it with a backup (quaestor ledger verify on its copy) or an export, and "
             "restore the last state that verifies (quaestor ledger restore)"
         )
         self.place, self.problem = place, problem

@@ -52,7 +52,9 @@ class NotAllowed(QuaestorError):
     code = "not_allowed"
 
     def __init__(self, needs: tuple[str, ...], *, problem: str = "") -> None:
-        super().__init__(problem or f"this needs the role {' or '.join(needs)}; ask an owner")
+        super().__init__(
+            problem or f"this requires the role {' or '.join(needs)}; ask an owner for it"
+        )
         self.needs = needs
 
     def fields(self) -> dict[str, Any]:
@@ -73,8 +75,8 @@ class SignInFailed(QuaestorError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the link was used or is too old, or the name or the password is wrong: try again, or "
-            "ask an owner for a new link"
+            "the sign-in failed: the link is used or expired, or the name or password is "
+            "wrong; try again, or ask an owner for a new link"
         )
 
 
@@ -133,7 +135,7 @@ class TooManySignIns(QuaestorError):
     code = "too_many_sign_ins"
 
     def __init__(self, *, seconds: int) -> None:
-        super().__init__(f"too many sign-ins failed: try again in {seconds // 60} minutes")
+        super().__init__(f"too many failed sign-ins: try again in {seconds // 60} minutes")
         self.seconds = seconds
 
     def fields(self) -> dict[str, Any]:
@@ -155,9 +157,13 @@ class UnknownPerson(InvalidParameter):
     def __init__(self, name: str) -> None:
         ValueError.__init__(
             self,
-            f"the ledger knows nobody called {shown(name)}: add them with  quaestor people add",
+            f"there is no person {shown(name)}: add them with  quaestor people add",
         )
-        self.field, self.value, self.valid = "person", name, "somebody whom the ledger knows"
+        self.field, self.value, self.valid = (
+            "person",
+            name,
+            "a person who was added with quaestor people add",
+        )
         self.name = name
 
     def fields(self) -> dict[str, Any]:
@@ -177,7 +183,7 @@ class UnknownJob(InvalidParameter):
     code = "unknown_job"
 
     def __init__(self, job: str) -> None:
-        ValueError.__init__(self, f"you have no job {shown(job)}: list yours at /api/v1/jobs")
+        ValueError.__init__(self, f"you have no job {shown(job)}: list your jobs at /api/v1/jobs")
         self.field, self.value, self.valid = "job", job, "the id of a job of yours"
         self.job = job
 
@@ -199,8 +205,8 @@ class TooManyJobs(QuaestorError):
 
     def __init__(self, *, most: int) -> None:
         super().__init__(
-            f"you have {most} unfinished questions, which is the most: wait for one of them, or "
-            "cancel it. Nothing was charged"
+            f"you have {most} unfinished questions, the most allowed: wait for one to "
+            "finish, or cancel one. Nothing was charged"
         )
         self.most = most
 

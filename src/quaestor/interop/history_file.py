@@ -30,7 +30,9 @@ def read_history(path: Path) -> tuple[Release, ...]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as problem:
-        raise InvalidParameter("file", str(path), f"a file ({problem.strerror})") from None
+        raise InvalidParameter(
+            "file", str(path), f"a file that can be read ({problem.strerror})"
+        ) from None
     except UnicodeDecodeError:
         raise InvalidParameter("file", str(path), "a text in UTF-8") from None
     releases: list[Release] = []

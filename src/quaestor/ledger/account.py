@@ -43,8 +43,9 @@ __all__ = ["Account", "StoredAnswer"]
 
 
 _STATE_IT = (
-    "A history without a statement is charged by the sum of its epsilons and deltas; if the "
-    "account's filter was fixed before it began, state that with fixed_before (--fixed-before)"
+    "Without a statement, a history is charged by the sum of its epsilons and "
+    "deltas; if the account's filter was fixed before it began, state so with "
+    "fixed_before (--fixed-before)"
 )
 
 
@@ -201,7 +202,7 @@ class Account(AccountView):
             )
             request = replace(request, audience=kept)
         if query_text is None and self.definition.policy.needs_query_text:
-            valid = "given: a dashboard is charged for the query itself, not for its digest"
+            valid = "given: a dashboard account needs the text of the query, not its digest"
             raise InvalidParameter("query_text", None, valid)
         return request
 
@@ -386,9 +387,11 @@ class Account(AccountView):
             raise InvalidParameter(
                 "fixed_before",
                 fixed_before,
-                "a statement that the plan was fixed before the history began, by whom, and where "
-                "that is written: a list that was realised is not a plan. Without such a "
-                "statement, import it into an account with the policy open",
+                (
+                    "a statement that the plan was fixed before the history began, with who "
+                    "fixed it and where that is documented. Without one, import the history into "
+                    "an account with policy open"
+                ),
             )
         requests = [
             replace(
@@ -598,6 +601,6 @@ class Account(AccountView):
         entry, text, digest = row
         if not isinstance(text, str) or texts.digest(text) != digest:
             place = f"the answer of entry {entry} of account {self.name!r}"
-            raise LedgerCorrupted(place, "it is not the one that was released")
+            raise LedgerCorrupted(place, "it differs from the answer that was released")
         version = self.version_of(entry, dataset=dataset)
         return StoredAnswer.of(entry, text, version=version, blocks=blocks)

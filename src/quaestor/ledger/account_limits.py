@@ -170,7 +170,7 @@ class AccountLimits:
             spent = self._spent(balances, EVERYBODY, block)
             if not self._own.holds(spent):
                 where = f" in {block}" if block else ""
-                return f"by today's prices it is overdrawn{where}: {self._own.excess(spent)}"
+                return f"by current accounting it is overdrawn{where}: {self._own.excess(spent)}"
         return None
 
     def _spent(self, balances: Balances, holder: str, block: str = "") -> Mapping[str, Totals]:

@@ -168,10 +168,10 @@ class Ledger:
                 "closed, so that its past is over: close it first (quaestor account close)",
             )
         if dataset not in old.datasets or old.policy.calendar is not None:
-            valid = f"an account on {dataset}, without blocks"
+            valid = f"an account on {dataset} without blocks"
             raise InvalidParameter("predecessor", name, valid)
         if old.membership is not None or old.neighbours != "add_remove" or before.problem():
-            valid = "one whose guarantee holds for everybody, without facts, and is kept"
+            valid = "an account whose guarantee holds without membership facts and is not overdrawn"
             raise InvalidParameter("predecessor", name, valid)
         if definition.shares:
             valid = "left out: no analyst's quota pays for a predecessor's past"
@@ -265,10 +265,14 @@ class Ledger:
             session.check()
             names = [row[0] for row in session.rows(sql.ACCOUNTS)]
             for stray in session.rows(sql.STRAYS):
-                raise LedgerCorrupted(f"account {stray[0]!r}", "it has entries, and is gone itself")
+                raise LedgerCorrupted(
+                    f"account {stray[0]!r}", "it has entries, but its own record is missing"
+                )
             for name in noted:
                 if name not in names:
-                    raise LedgerCorrupted(f"account {name!r}", "its head was noted, and it is gone")
+                    raise LedgerCorrupted(
+                        f"account {name!r}", "its head was recorded, but the account is missing"
+                    )
         self.people.verify()
         with self._store.reading() as session:
             return tuple(verify_account(session, name, head=noted.get(name)) for name in names)
@@ -287,7 +291,7 @@ def _definition(text: Any, account: str) -> AccountDefinition:
     try:
         definition = AccountDefinition.from_json(text)
     except InvalidParameter:
-        raise LedgerCorrupted(f"account {account!r}", "its definition is none") from None
+        raise LedgerCorrupted(f"account {account!r}", "it has no valid definition") from None
     return definition
 
 

@@ -8,8 +8,6 @@ from fractions import Fraction
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.numerics.digits import rounded_down, rounded_up
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -19,8 +17,6 @@ __all__ = [
     "above",
     "added",
     "below",
-    "shown_above",
-    "shown_below",
     "subtracted",
     "totals_from_text",
     "totals_to_text",
@@ -131,25 +127,3 @@ def _nearest(exact: Fraction) -> float:
         return float(exact)
     except OverflowError:
         return math.inf if exact > 0 else -1.7976931348623157e308
-
-
-def shown_above(exact: Fraction) -> str:
-    """A few digits, never below, or those that name the safe float itself."""
-    value = above(exact)
-    return _short(value) or rounded_up(value)
-
-
-def shown_below(exact: Fraction) -> str:
-    """A few digits, never above, or those that name the safe float itself.
-
-    >>> shown_below(1 - Fraction(0.1)), shown_below(Fraction(1, 3)), shown_below(Fraction(5))
-    ('0.8999999', '0.3333333', '5')
-    """
-    value = below(exact)
-    return _short(value) or rounded_down(value)
-
-
-def _short(value: float) -> str | None:
-    """What a person types for a float, where that is not long."""
-    digits = f"{value:.7g}"
-    return digits if float(digits) == value else None

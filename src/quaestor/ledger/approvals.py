@@ -204,8 +204,8 @@ def submission(session: Session, account: str, id_: str) -> Submission:
             return each
     raise ApprovalNeeded(
         account,
-        problem=f"nothing was submitted as {id_!r}",
-        remedy=f"list what was with  quaestor account approvals {account}",
+        problem=f"there is no submission {id_!r}",
+        remedy=f"list the submissions with  quaestor account approvals {account}",
     )
 
 
@@ -219,18 +219,21 @@ def submit(store: Store, definition: AccountDefinition, requests: Sequence[Reque
     for request in requests:
         texts.name("analyst", request.analyst)
         if not request.query:
-            valid = "given, so that what was approved is what is asked"
+            valid = "given, so that the approved question is the one that is asked"
             raise InvalidParameter("query", request.query, valid)
         asked = (request.dataset, request.query, request.blocks, request.releases)
         if asked in seen:
-            valid = "another question than those before: each of a plan is asked once"
+            valid = "different from the earlier ones: each question of a plan is asked once"
             raise InvalidParameter("questions", f"question {len(seen) + 1}", valid)
         seen.add(asked)
     if definition.approval is None:
         raise InvalidParameter(
             "account",
             account,
-            "one that demands approval (account open --approval); of this one, ask at once",
+            (
+                "an account that requires approval (account open --approval); with this one, "
+                "ask directly"
+            ),
         )
 
     def work(journal: Journal) -> str:
@@ -272,19 +275,19 @@ def decide(  # noqa: PLR0913  # what a decision says
             raise ApprovalNeeded(
                 account,
                 problem=f"{id_} is one question of plan {found.plan}",
-                remedy=f"a plan is decided about as a whole: give {found.plan} instead",
+                remedy=f"a plan is approved or declined as a whole: give {found.plan} instead",
             )
         if found.status != "submitted":
             raise ApprovalNeeded(
                 account,
                 problem=f"submission {id_} is {found.status} already",
-                remedy="a decision is for good; if it was wrong, have it submitted again",
+                remedy="a decision is final; if it was wrong, have it submitted again",
             )
         if _same(decider, found.analyst):
             raise ApprovalNeeded(
                 account,
-                problem=f"submission {id_} is {decider}'s own: somebody else must decide about it",
-                remedy="have them run  quaestor account approve  with their own name as --by",
+                problem=f"submission {id_} is {decider}'s own: another person must decide about it",
+                remedy="ask them to run  quaestor account approve  with their own name as --by",
             )
         kind = "approved" if approve else "declined"
         for each in found.questions or (found,):
@@ -300,9 +303,14 @@ def _same(one: str, other: str) -> bool:
 
 _AS_APPROVED = "ask exactly what was approved, or submit this as well (quaestor account submit)"
 _FURTHER = {
-    "submitted": "have somebody else approve it (quaestor account approve)",
-    "declined": "a decision is for good; talk to who decided, or submit something else",
-    "used": "an answer that was released stays free, without --approval; to pay anew, submit anew",
+    "submitted": "have another person approve it (quaestor account approve)",
+    "declined": (
+        "a decision is final; talk to the person who decided, or submit a different question"
+    ),
+    "used": (
+        "asking again for a released answer is free and needs no --approval; to pay "
+        "for a new answer, submit it again"
+    ),
 }
 
 
@@ -315,15 +323,19 @@ def check_approval(session: Session, definition: AccountDefinition, request: Req
     account = definition.name
     if not request.approval:
         if definition.needs_approval(request.releases):
-            raise ApprovalNeeded(account, problem="it demands approval, and this has none")
+            raise ApprovalNeeded(
+                account, problem="it requires approval, and this question has none"
+            )
         return
     found = submission(session, account, request.approval)
     asked, known_as = found.question(request), found.plan or found.id
     if asked is None or asked.purpose != request.purpose:
-        problem = f"submission {known_as} was approved for another request than this"
+        problem = f"submission {known_as} was approved for a different request"
         raise ApprovalNeeded(account, problem=problem, remedy=_other(found, request))
     if asked.id != request.approval:
-        raise ApprovalNeeded(account, problem="another question of the plan was meant")
+        raise ApprovalNeeded(
+            account, problem="another question of the plan was approved under this ID"
+        )
     if asked.status != "approved":
         whole = "this question of plan" if asked.plan and asked.status == "used" else "submission"
         problem = f"{whole} {known_as} is {asked.status}"

@@ -79,7 +79,7 @@ def restore_ledger(
     """
     said = texts.line("reason", reason)
     if not said:
-        raise InvalidParameter("reason", reason, "a line that says why it is restored")
+        raise InvalidParameter("reason", reason, "one line with the reason for restoring")
     with Ledger(Path(backup), read_only=True) as source:
         kept = source._store  # noqa: SLF001  # another half of the same thing
         if kept.identity.kind != "backup":

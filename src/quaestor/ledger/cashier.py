@@ -347,7 +347,7 @@ class Cashier:
         if attempt:
             current = session.row(sql.JOB_ATTEMPT, account=self.name, entry=entry)
             if current != (attempt,):
-                raise ChargeSettled(entry, problem="was taken over by somebody else")
+                raise ChargeSettled(entry, problem="was taken over by another process")
 
     def close(self) -> None:
         """Take no further charges."""

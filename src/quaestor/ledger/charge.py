@@ -159,7 +159,7 @@ class Charge:
         if self._running:
             raise ChargeSettled(self.entry, problem="stays charged: its question has been run")
         if self.repeated:
-            raise ChargeSettled(self.entry, problem="stays charged: somebody else has made it")
+            raise ChargeSettled(self.entry, problem="stays charged: another process made it")
         try:
             self._cashier.void(self.request, entry=self.entry, attempt=self.attempt, reason=reason)
         except QuaestorError:
@@ -274,6 +274,6 @@ def original(cashier: Cashier, request: Request, *, entry: int) -> Request:
     with cashier.store.reading() as session:
         row = session.row(sql.CHARGE_OF, account=cashier.name, entry=entry)
     if row is None:
-        raise LedgerCorrupted(f"entry {entry} of account {cashier.name!r}", "it is gone")
+        raise LedgerCorrupted(f"entry {entry} of account {cashier.name!r}", "it is missing")
     analyst, purpose = row
     return replace(request, analyst=analyst, purpose=purpose)

@@ -146,7 +146,10 @@ class AccountDefinition:
         object.__setattr__(self, "groups", groups)
         for each in groups:
             if strangers := [member for member in each.members if self.quota(member) is None]:
-                valid = 'of analysts who have a quota each: one for all will do (--quota "*=1")'
+                valid = (
+                    "made of analysts who each have a quota; one quota for all is enough "
+                    '(--quota "*=1")'
+                )
                 raise InvalidParameter("groups", strangers[0], valid)
 
     def needs_approval(self, releases: tuple[Release, ...]) -> bool:
@@ -187,7 +190,9 @@ class AccountDefinition:
         if query_text is not None:
             digest = texts.query_digest(query_text)
             if query not in ("", digest):
-                raise InvalidParameter("query", query, "left out, or the digest of query_text")
+                raise InvalidParameter(
+                    "query", query, "left out, or equal to the digest of query_text"
+                )
             query = digest
         if dataset is None and len(self.datasets) == 1:
             dataset = self.datasets[0]
@@ -195,7 +200,7 @@ class AccountDefinition:
             valid = f"one of the account's: {', '.join(self.datasets)}"
             raise InvalidParameter("dataset", dataset, valid)
         if self.shares and not analyst and not by_owner:
-            valid = "given (--analyst): the account has a quota for each analyst"
+            valid = "given (--analyst), because the account has quotas"
             raise InvalidParameter("analyst", analyst, valid)
         if analyst:
             texts.name("analyst", analyst)
@@ -347,7 +352,7 @@ def _problem(text: str) -> str | None:
     try:
         definition.policy.check_again(definition)
     except QuaestorError as problem:
-        return f"by today's theorems its promise is not proved: {problem}"
+        return f"by current theory its guarantee is not proved: {problem}"
     return None
 
 

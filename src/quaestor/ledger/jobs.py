@@ -64,12 +64,18 @@ MOST_ATTEMPTS = 3
 _LONGEST_AHEAD = 60.0  # seconds beyond a lease: what is held longer is of a clock that was wrong
 
 _ADVICE = {
-    "running": "wait: somebody is at work on it",
-    "left": "ask the same question again: that completes it and costs nothing more",
-    "keyed": "repeat it with the same key: that completes it and costs nothing more",
-    "exhausted": "leave it: three attempts failed; it stays charged, and asking again costs anew",
-    "drawn": "leave it: noise may have been drawn; it stays charged, and asking again costs anew",
-    "unknown": "leave it: only its own process can settle it; if that has ended, it stays charged",
+    "running": "wait: it is being worked on",
+    "left": "ask the same question again: this completes it at no extra cost",
+    "keyed": "repeat it with the same key: this completes it at no extra cost",
+    "exhausted": (
+        "do nothing: three attempts failed; it stays charged, and asking again costs again"
+    ),
+    "drawn": (
+        "do nothing: noise may have been drawn; it stays charged, and asking again costs again"
+    ),
+    "unknown": (
+        "do nothing: only its own process can settle it; if that has ended, it stays charged"
+    ),
 }
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quaestor.accounting.releases import Release, ReleaseSum
+from quaestor.accounting.numerics.digits import rounded_down, rounded_up
+from quaestor.accounting.releases import Release, ReleaseSum, counts_of
 from quaestor.errors import BudgetExceeded, InvalidParameter
 from quaestor.ledger import stored_text as texts
-from quaestor.ledger.amounts import above, below, shown_above, shown_below
+from quaestor.ledger.amounts import above, below
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,11 +156,11 @@ class MeterReading:
     def words(self) -> str:
         """The amounts, rounded to the safe side."""
         if self.requested is None:
-            return "nothing is known of releases of this kind"
+            return "no bound is known for releases of this kind"
         if self.remaining is None or self.difference is None:
-            return "of no use any more, after a release of which it says nothing"
-        said = f"requested {shown_above(self.requested)}, remaining {shown_below(self.remaining)}"
-        return f"{said}, too much by {shown_above(self.difference)}" if self.difference else said
+            return "no longer usable, after a release without a bound here"
+        said = f"needs {rounded_up(self.requested)}, {rounded_down(self.remaining)} left"
+        return f"{said}, too much by {rounded_up(self.difference)}" if self.difference else said
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: floats on the safe side."""
@@ -211,6 +212,12 @@ class Price:
     paying: tuple[str, ...] = ()
     """The others, each with what is left of it in words."""
 
+    @property
+    def times(self) -> int:
+        """How many more times all of it together would fit."""
+        kinds = counts_of(self.releases)
+        return self.left // next(iter(kinds.values())) if len(kinds) == 1 else self.left
+
     def refusal(self) -> BudgetExceeded:
         """The error of a charge that was refused: by these figures, or without any.
 
@@ -240,8 +247,8 @@ class Price:
 
     def of_blocks(self) -> str:
         """Which blocks are full, and what of the others is left."""
-        others = f"; left of the others: {_some(self.paying)}" if self.paying else ""
-        return f"Blocks that cannot pay: {_some(self.full)}{others}"
+        others = f"; the others have left: {_some(self.paying)}" if self.paying else ""
+        return f"Blocks with too little left: {_some(self.full)}{others}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -273,7 +280,7 @@ def _title(meter: str, analyst: str | None) -> str:
 # otherwise is kept with the charge. Names, of analysts and of groups, are what callers say.
 
 _GROUP = "group:"
-_VALID = "analyst, everybody or group:NAME, of a group that you are in"
+_VALID = "analyst, everybody or group:NAME, with a group that you are in"
 
 
 def chosen_audience(audience: str, *, analyst: str, member_of: Sequence[str], quotas: bool) -> str:

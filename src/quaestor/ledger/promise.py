@@ -80,7 +80,7 @@ def _about(definition: AccountDefinition) -> Iterator[str]:
         yield f"{worlds}{anywhere}."
     else:
         yield f"{worlds}, as far as these facts allow: {definition.membership!r}."
-        yield "The facts are believed, not checked: nothing is promised to whom they do not fit."
+        yield "The facts are assumed, not checked: people they do not fit have no guarantee."
     if definition.neighbours == "replace":
         yield _INSIDE
     never = untouched(
@@ -99,7 +99,7 @@ def _terms(definition: AccountDefinition) -> Iterator[str]:
     """How long the account takes charges, and which."""
     if definition.approval is not None:
         above = "" if definition.approval is True else f" above epsilon {definition.approval!r}"
-        yield f"Charges{above} are made only after somebody else has approved them."
+        yield f"Charges{above} are made only after another person has approved them."
     if definition.closes is not None:
         yield f"From {texts.short_time(definition.closes)} on it takes no further charges."
 

@@ -57,7 +57,7 @@ def name(field: str, value: object) -> str:
     if not isinstance(value, str) or not value or len(value) > _LONGEST_NAME:
         raise InvalidParameter(field, value, valid)
     if not value.isprintable() or value != value.strip() or value == "*":
-        raise InvalidParameter(field, value, f"{valid}, other than *, without blanks around it")
+        raise InvalidParameter(field, value, f"{valid}, other than *, without spaces at either end")
     return value
 
 
@@ -71,7 +71,7 @@ def line(field: str, value: object) -> str:
 
 def answer_text(value: object) -> str:
     """A text of any length, of characters that every store keeps."""
-    valid = "a text without NUL and without halves of characters"
+    valid = "a text without NUL characters or unpaired surrogates"
     if not isinstance(value, str) or "\0" in value:
         raise InvalidParameter("answer", type(value).__name__, valid)
     try:
@@ -112,7 +112,7 @@ def query_digest(query: object) -> str:
     try:
         return digest(query)
     except UnicodeEncodeError:
-        valid = "a text without halves of characters"
+        valid = "a text without unpaired surrogates"
         raise InvalidParameter("query_text", "a text with half a character", valid) from None
 
 
@@ -190,7 +190,7 @@ def if_behind(last: str, time: str) -> str:
         not_before(last, time)
     except ClockWentBack:
         return time
-    valid = f"behind the last event, which is of {last}: it is not, and there is nothing to accept"
+    valid = f"earlier than the last event, of {last}; it is not, so there is nothing to correct"
     raise InvalidParameter("clock", time, valid)
 
 

@@ -99,7 +99,7 @@ def predecessors(session: Session, definition: AccountDefinition) -> Iterator[Ac
     while last.succeeds is not None:
         row = session.row(sql.DEFINITION, name=last.succeeds)
         if row is None or last.succeeds in seen:
-            problem = f"the account {last.succeeds!r} that it succeeds is gone"
+            problem = f"the account {last.succeeds!r} that it succeeds is missing"
             raise LedgerCorrupted(f"account {last.name!r}", problem)
         last = AccountDefinition.from_json(row[0])
         seen.add(last.name)
@@ -135,12 +135,13 @@ def check_predecessor(session: Session, definition: AccountDefinition, *, time: 
         raise InvalidParameter("succeeds", old.name, valid)
     if old.policy.by_blocks or definition.policy.by_blocks:
         valid = (
-            "an account without blocks of time, for one without: the epsilon of others is each "
-            "block's. Blocks take a past as their policy's predecessor, or say beside"
+            "an account without blocks of time: with blocks, epsilon is per block. An "
+            "account with blocks takes a past as its predecessor, or opens beside it"
         )
         raise InvalidParameter("succeeds", old.name, valid)
     if old.neighbours != definition.neighbours:
         valid = (
-            f"an account with the same neighbours, not {old.neighbours}: no sum is known of both"
+            f"an account with the same neighbours, not {old.neighbours}: the two "
+            "guarantees cannot be added"
         )
         raise InvalidParameter("succeeds", old.name, valid)

@@ -134,10 +134,9 @@ def refuse_misfits(field: str, releases: Iterable[Release]) -> None:
         raise InvalidParameter(
             field,
             str(found),
-            "releases about a person who is added or removed; "
-            f"{type(found).__name__} is about one who is replaced in a population of fixed "
-            "size, and no account compares only that. Sample with PoissonSampled(release=..., "
-            "rate=...), or charge the release without its sampling",
+            f"about adding or removing a person; {type(found).__name__} is for replacing one in a "
+            "population of fixed size, which no account supports. Use PoissonSampled(release=..., "
+            "rate=...), or charge the release without sampling",
         )
 
 
@@ -160,8 +159,10 @@ def refuse_mixed_directions(releases: Iterable[Release]) -> None:
         raise InvalidParameter(
             "policy",
             str(sketch),
-            "alone among releases with a direction (sketches, sampled ones, pairs of one's own): "
-            "a plan composes them only if the same world is the heavier one in all, and that "
-            "cannot be checked here. Open an account with the policy open, whose filter counts "
-            "each release in its worse direction",
+            (
+                "the only release that differs between adding and removing a person "
+                "(sketches, sampled releases, own pairs): Quaestor cannot compose several of "
+                "them in a plan. Open an account with policy open, whose filter counts each "
+                "release in its worse direction"
+            ),
         )

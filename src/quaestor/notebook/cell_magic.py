@@ -28,17 +28,17 @@ class _CellOptions(ArgumentParser):
     def __init__(self) -> None:
         super().__init__(prog="%%quaestor", add_help=False, allow_abbrev=False)
         said = self.add_argument
-        said("--epsilon", type=float, help="What it may cost, geometric noise.")
-        said("--rho", type=float, help="What it may cost, Gaussian noise.")
-        said("--within", type=float, help="How far off counts and sums may be, at most.")
-        said("--confidence", type=float, default=0.95, help="How surely they are to be --within.")
-        said("--account", help="The account that pays, if there are several.")
-        said("--purpose", default="", help="Why, kept with the charge.")
-        said("--anew", action="store_true", help="Pay for another answer, though there is one.")
-        said("--preview", action="store_true", help="Show cost and accuracy; charge nothing.")
-        said("--server", help="The service's address; the token is in QUAESTOR_TOKEN.")
-        said("--catalog", help="A catalog file, to ask in this process instead.")
-        said("--into", metavar="NAME", help="A variable for the answer.")
+        said("--epsilon", type=float, help="The cost in epsilon, with geometric noise.")
+        said("--rho", type=float, help="The cost in rho, with Gaussian noise.")
+        said("--within", type=float, help="The largest error of counts and sums.")
+        said("--confidence", type=float, default=0.95, help="The probability of --within.")
+        said("--account", help="The account that pays; needed if there are several.")
+        said("--purpose", default="", help="The purpose, stored with the charge.")
+        said("--anew", action="store_true", help="Pay for a new answer to the same question.")
+        said("--preview", action="store_true", help="Show cost and accuracy without charging.")
+        said("--server", help="The address of a service; the token is in QUAESTOR_TOKEN.")
+        said("--catalog", help="A catalog file, to ask local data instead.")
+        said("--into", metavar="NAME", help="The name of a variable for the answer.")
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, in a shell's way."""
@@ -62,7 +62,7 @@ def ask_cell(shell: Any) -> Callable[[str, str], Any]:
             shell.user_ns[said.into] = found
         return found
 
-    about = "Ask private tables in SQL: the answer has noise, error bars, a cost and a receipt."
+    about = "Answer a SQL question with noise, and charge it to an account."
     quaestor.__doc__ = f"{about}\n\n{parser.format_help()}"
     return quaestor
 

@@ -41,7 +41,9 @@ def dry_run(catalog: Catalog, body: PreviewBody) -> Answer:
         QuaestorError: what is wrong with the question, as when it is really asked.
     """
     if not _AT_ONCE.acquire(blocking=False):  # whoever waited would hold up other requests
-        raise RequestRefused("too_often", "other dry runs are under way: try again in a moment")
+        raise RequestRefused(
+            "too_often", "too many dry runs are in progress: try again in a few seconds"
+        )
     try:
         return _answered(catalog, {**body.model_dump(), "account": _ACCOUNT, "anew": False})
     finally:

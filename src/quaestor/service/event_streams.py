@@ -29,7 +29,10 @@ class StreamLimit:
             RequestRefused: they have as many as they may have.
         """
         if self._open[person] >= self._most:
-            sentence = f"you watch {self._most} questions at once: close one, or ask for its state"
+            sentence = (
+                f"you are watching {self._most} questions, the most allowed: close one, or "
+                "request its state instead"
+            )
             raise RequestRefused("too_often", sentence)
         self._open[person] += 1
         try:

@@ -41,7 +41,9 @@ class InternalFault(QuaestorError):
     code = "internal_fault"
 
     def __init__(self) -> None:
-        super().__init__("something went wrong in the service: its operator finds it in the log")
+        super().__init__(
+            "the service failed with an internal error: its operator can find it in the log"
+        )
 
 
 class LimitsMiddleware:
@@ -65,7 +67,10 @@ class LimitsMiddleware:
         except RequestRefused as refused:
             await answer.instead(refused, scope, receive)
         except TimeoutError:
-            late = RequestRefused("timeout", "this took too long, and was given up")
+            late = RequestRefused(
+                "timeout",
+                "this took too long and was cancelled: try again, or ask a simpler question",
+            )
             await answer.instead(late, scope, receive)
         except Exception as problem:  # noqa: BLE001  # what it says may be about somebody
             log_failure("fault", problem)
@@ -75,7 +80,7 @@ class LimitsMiddleware:
     async def _limited(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         client = scope.get("client")
         if not self._rates.admits(place_of_client(client[0] if client else "")):
-            raise RequestRefused("too_often", "too many requests: wait a second, then go on")
+            raise RequestRefused("too_often", "too many requests: wait a second, then try again")
         stream = scope["method"] == "GET" and scope["path"].endswith(_STREAMS)
         async with asyncio.timeout(self._settings.patience) as limit:
             body = await _body(scope, receive, most=self._settings.most_bytes)

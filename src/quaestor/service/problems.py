@@ -145,7 +145,7 @@ def plain(value: Any) -> Any:
 def error_of_http(error: HTTPException) -> RequestRefused:
     """An error of the framework: an unknown path or method, a body that cannot be read."""
     reason, sentence = {
-        404: ("not_found", "there is nothing at this path; see /api/v1/openapi.json"),
+        404: ("not_found", "there is nothing at this path; see /api/v1/openapi.json for the API"),
         405: ("method_not_allowed", "this path does not take this method"),
     }.get(error.status_code, ("bad_request", "the request cannot be read"))
     return RequestRefused(reason, sentence)

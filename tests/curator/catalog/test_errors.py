@@ -34,12 +34,22 @@ WRONG: list[tuple[str, int | None, str, str]] = [
     ("ledger = 'x'\n\nrows 3\n", 3, "this is not TOML", "correct the line"),
     ("a = 1\na = 2\n", 2, "this is not TOML", "correct the line"),
     (f"a = {'9' * 5000}", None, "this is not TOML", "correct the line"),
-    (f"a = {'[' * 5000}{']' * 5000}", None, "nested too deeply", "few others"),
-    (".".join("a" * 5000) + " = 1", None, "nested too deeply", "few others"),
+    (
+        f"a = {'[' * 5000}{']' * 5000}",
+        None,
+        "nested too deeply",
+        "simplify the nested lists and tables",
+    ),
+    (
+        ".".join("a" * 5000) + " = 1",
+        None,
+        "nested too deeply",
+        "simplify the nested lists and tables",
+    ),
     ("table = 1", 1, "unknown key 'table'", "did you mean 'tables'?"),
-    ("xyz = 1", 1, "unknown key 'xyz'", "known are ledger, tables"),
+    ("xyz = 1", 1, "unknown key 'xyz'", "known keys are ledger, tables"),
     ("\nledger = 3", 2, "ledger must be a text, not 3", "LEDGER_DATABASE"),
-    ("ledger = ''", 1, "ledger must be a text that can be read", "ledger.db"),
+    ("ledger = ''", 1, "ledger must be a printable text", "ledger.db"),
     ("ledger = 'sqlite:///x.db'", 1, "must be a file here", "environment"),
     ("[ledger]\nenviron = 'X'", 2, "unknown key 'environ'", "did you mean 'environment'?"),
     ("[ledger]\nenvironment = 'two words'", 2, "name of an environment variable", "CLINIC"),
@@ -47,17 +57,22 @@ WRONG: list[tuple[str, int | None, str, str]] = [
     # Tables.
     ("tables = 3", 1, "tables must be a table, not 3", "[tables.visits]"),
     ("tables.visits = 3", 1, "visits must be a table, not 3", "[tables.visits]"),
-    ("[tables.'2nd']", 1, "'2nd' cannot be the name of a table", "no digit first"),
+    ("[tables.'2nd']", 1, "'2nd' cannot be the name of a table", "not starting with a digit"),
     (f"[tables.{'x' * 64}]", 1, "cannot be the name of a table", "at most 63"),
     ("[tables.Select]", 1, "the name 'Select' is reserved", "'Select_table'"),
     ("[tables.quaestor_x]", 1, "reserved", "'x_table'"),
     (VISITS + "[tables.Visits]\n", 13, "'visits' and 'Visits' differ only in case", "rename"),
     (with_line(5, "units = 'patient'"), 5, "unknown key 'units'", "did you mean 'unit'?"),
-    (with_line(5, ""), 3, "it is not said whom its rows are about", "public = true"),
+    (with_line(5, ""), 3, "the privacy unit is missing", "public = true"),
     (with_line(5, "unit = 3"), 5, "unit must be a text, not 3", 'unit = "patient"'),
     (with_line(5, "unit = 'Patient'"), 5, "not among the columns", "did you mean 'patient'?"),
     (with_line(5, "unit = 'doctor'"), 5, "not among the columns", 'doctor = "integer"'),
-    (with_line(5, "public = true"), 6, "a public table has no rows", "take it away"),
+    (
+        with_line(5, "public = true"),
+        6,
+        "a public table has no rows",
+        "remove it, or remove  public = true",
+    ),
     (with_line(5, "public = 'yes'"), 5, "public must be true or false", "public = true"),
     (with_line(6, ""), 3, "rows is missing", "rows = 20"),
     (with_line(6, "rows = 0"), 6, "rows must be a whole number from 1 to 1000000, not 0", "20"),
@@ -74,12 +89,17 @@ WRONG: list[tuple[str, int | None, str, str]] = [
         "the unit 'patient' has bounds or keys",
         'patient = "integer"',
     ),
-    (VISITS + OTHER.replace("stays.parquet", "./visits.parquet"), 14, "again", '"visits"'),
+    (
+        VISITS + OTHER.replace("stays.parquet", "./visits.parquet"),
+        14,
+        "table 'stays': table 'visits' already has these rows, with",
+        '"visits"',
+    ),
     (
         VISITS + "[tables.v]\nfile = 'visits.parquet'\npublic = true\ncolumns = { a = 'text' }",
         13,
-        "the rows of table 'visits' are declared again",
-        "public or they are not",
+        "table 'visits' already has these rows",
+        "cannot be public and private",
     ),
     (
         VISITS + OTHER.replace('"integer" }', '"text" }') + 'dataset = "visits"\n',
@@ -88,19 +108,34 @@ WRONG: list[tuple[str, int | None, str, str]] = [
         "another dataset",
     ),
     # Where tables live.
-    (with_line(4, ""), 3, "it is not said where the table is", 'file = "visits.parquet"'),
-    (with_line(4, "file = 'x.xlsx'"), 4, "no kind of file that can be read", ".parquet"),
+    (with_line(4, ""), 3, "the place of the table is missing", 'file = "visits.parquet"'),
+    (with_line(4, "file = 'x.xlsx'"), 4, "are not supported", ".parquet"),
     (with_line(4, "file = 'https://x.org/a.csv'"), 4, "on this machine", "Spark"),
     (with_line(4, "file = 3"), 4, "file must be a text", "visits.csv"),
-    (with_line(4, "file = 'a.csv'\ntable = 'x'"), 5, "does not go together", "take one away"),
-    (with_line(4, "file = 'a.csv'\ndatabase = 'x'"), 4, "does not go together", "take one away"),
+    (with_line(4, "file = 'a.csv'\ntable = 'x'"), 5, "cannot be combined", "remove one of them"),
+    (with_line(4, "file = 'a.csv'\ndatabase = 'x'"), 4, "cannot be combined", "remove one of them"),
     (with_line(4, "database = 'md://x'"), 4, "on this machine", "mount"),
     (with_line(4, "database = 'x'\ntable = 'a b'"), 5, "not the name of a table", "clinic.visits"),
-    (with_line(4, "environment = 'A'\nfile = 'a.csv'"), 5, "does not go together", "take one"),
+    (
+        with_line(4, "environment = 'A'\nfile = 'a.csv'"),
+        5,
+        "cannot be combined",
+        "remove one of them",
+    ),
     (with_line(4, "environment = 'a b'"), 4, "name of an environment variable", "CLINIC"),
     (with_line(4, "master = 'laptop'"), 4, "must be where Spark is", "local[2]"),
-    (with_line(4, "master = 'local'\ndatabase = 'x'"), 5, "does not go together", "take one"),
-    (with_line(4, "master = 'local'\nfile = 'x.csv'\ntable = 'x'"), 6, "together", "take one"),
+    (
+        with_line(4, "master = 'local'\ndatabase = 'x'"),
+        5,
+        "cannot be combined",
+        "remove one of them",
+    ),
+    (
+        with_line(4, "master = 'local'\nfile = 'x.csv'\ntable = 'x'"),
+        6,
+        "table 'visits': table cannot be combined with a file",
+        "remove one of them",
+    ),
     (with_line(4, "engine = 'duckd'\nfile = 'a.csv'"), 4, "one of duckdb", "mean 'duckdb'?"),
     (with_line(4, "engine = 7\nfile = 'a.csv'"), 4, "engine must be one of", "engines are"),
     (with_line(4, "engine = 'spark'\nfile = 'a.csv'"), 4, "spark needs master", "local[2]"),
@@ -115,11 +150,16 @@ WRONG: list[tuple[str, int | None, str, str]] = [
     (with_column("x = 'texts'"), 13, "kind must be one of", "did you mean 'text'?"),
     (with_column("x = { kind = 'text', key = [1] }"), 13, "unknown key 'key'", "mean 'keys'?"),
     (with_column("x.kind = 'text'\nx.key = [1]"), 14, "unknown key 'key'", "mean 'keys'?"),
-    (with_column("'' = 'text'"), 13, "'' cannot be the name of a column", "leave it out"),
+    (
+        with_column("'' = 'text'"),
+        13,
+        "'' cannot be the name of a column",
+        "omit it, or rename it in its database: at most 63 printable",
+    ),
     (with_column("'a\"b' = 'text'"), 13, "cannot be the name of a column", "double quotes"),
-    (with_column("quaestor_x = 'text'"), 13, "reserved", "leave the column out"),
+    (with_column("quaestor_x = 'text'"), 13, "reserved", "omit the column"),
     (with_column("Age = 'text'"), 13, "'age' and 'Age' differ only in case", "rename this column"),
-    (with_column("x = { kind = 'text', low = 0 }"), 13, "of kind text", "take it away"),
+    (with_column("x = { kind = 'text', low = 0 }"), 13, "of kind text", "remove it"),
     (with_column("x = { kind = 'real', low = 0 }"), 13, "high is missing", "low = 0, high = 120"),
     (with_column("x = { kind = 'real', granularity = 1 }"), 13, "low and high are missing", "both"),
     (with_column("x = { kind = 'real', low = 1, high = 1 }"), 13, "must be below high", "correct"),
@@ -168,10 +208,20 @@ WRONG: list[tuple[str, int | None, str, str]] = [
     ),
     (with_column("x = { kind = 'text', keys = [] }"), 13, "must be a list of values", "leave keys"),
     (with_column("x = { kind = 'text', keys = [\n'a',\n1] }"), 15, "the key 1 is not of", "F"),
-    (with_column("x = { kind = 'text', keys = ['a', 'a'] }"), 13, "'a' is there twice", "away"),
+    (
+        with_column("x = { kind = 'text', keys = ['a', 'a'] }"),
+        13,
+        "'a' is listed twice",
+        "remove one of them",
+    ),
     (with_column("x = { kind = 'integer', keys = [1.0] }"), 13, "the key 1.0 is not", "[1, 2, 3]"),
     (with_column("x = { kind = 'integer', keys = [true] }"), 13, "the key true is not", "[1, 2"),
-    (with_column("x = { kind = 'real', keys = [1, 1.0] }"), 13, "1.0 is there twice", "away"),
+    (
+        with_column("x = { kind = 'real', keys = [1, 1.0] }"),
+        13,
+        "1.0 is listed twice",
+        "remove one of them",
+    ),
     (with_column("x = { kind = 'real', keys = [nan] }"), 13, "nan is not of kind real", "0.5"),
     (with_column("x = { kind = 'boolean', keys = [1] }"), 13, "1 is not of kind boolean", "false"),
     (with_column("x = { kind = 'date', keys = ['31.1.26'] }"), 13, "not of kind date", "2026-01"),
@@ -192,8 +242,8 @@ WRONG: list[tuple[str, int | None, str, str]] = [
     (
         with_column(f"x = {{ kind = 'integer', keys = {list(range(MOST_KEYS + 1))} }}"),
         13,
-        "100001 keys are more than 100000",
-        "leave keys out",
+        "there are 100001 keys, more than 100000",
+        "omit keys: then only groups with enough people are shown",
     ),
     # Membership.
     ("membership = 1", 1, "membership must be a table", "[membership]"),
@@ -204,38 +254,43 @@ WRONG: list[tuple[str, int | None, str, str]] = [
         VISITS + "[membership]\nfacts = [\n{ fact = 'AtMost', m = 1 },\n{ fact = 'AtMots' }]",
         16,
         "membership, fact 2: fact must be one of AtMost",
-        "names are those of datasets",
+        "use names of datasets",
     ),
     (
         VISITS + "[[membership.facts]]\nfact = 'AtMost'\nm = 1\nof = ['visit']",
         13,
-        "no database is called 'visit', among 1: did you mean 'visits'?",
-        "names are those of datasets",
+        "there is no database 'visit' among 1: did you mean 'visits'?",
+        "use names of datasets",
     ),
     (
         VISITS
         + OTHER
         + "[membership]\nfacts = [{ fact = 'AtMost', m = 0 }, { fact = 'ExactlyOne' }]\n",
         21,
-        "no membership fulfils all of",
-        "somewhere",
+        "the facts contradict each other",
+        "the facts leave no possible membership",
     ),
     # Accounts.
     ("accounts = []", 1, "accounts must be a table", "[accounts.research]"),
-    (VISITS + "[accounts.' ']", 13, "cannot be the name of an account", "100 characters"),
+    (
+        VISITS + "[accounts.' ']",
+        13,
+        "cannot be the name of an account",
+        "use up to 100 printable characters",
+    ),
     (VISITS + "[accounts.a]\ndelta = 0", 13, "epsilon is missing", "epsilon = 1.0"),
     (VISITS + "[accounts.a]\nepsilon = 1", 13, "delta is missing", "delta = 1e-6"),
     (VISITS + ACCOUNT.replace("= 1\n", "= 0\n"), 14, "epsilon must be a number above 0", "1.0"),
     (VISITS + ACCOUNT.replace("= 1\n", "= '1'\n"), 14, "epsilon must be a number above", "1.0"),
     (VISITS + ACCOUNT.replace("1e-6", "1"), 15, "delta must be a number from 0, below 1", "1e-6"),
-    (VISITS + ACCOUNT + "budget = 1", 16, "unknown key 'budget'", "known are epsilon"),
+    (VISITS + ACCOUNT + "budget = 1", 16, "unknown key 'budget'", "known keys are epsilon"),
     (VISITS + ACCOUNT + "datasets = []", 16, "one or more, each once", '["visits"]'),
     (VISITS + ACCOUNT + "datasets = 1", 16, "must be a list of texts", '["visits"]'),
-    (VISITS + ACCOUNT + "datasets = ['visit']", 16, "no private table is of", "mean 'visits'?"),
-    (VISITS + ACCOUNT + "datasets = ['x']", 16, "no private table is of", "declare a table"),
-    (VISITS + OTHER + ACCOUNT, 20, "it is not said of which datasets", '["visits"]'),
+    (VISITS + ACCOUNT + "datasets = ['visit']", 16, "no private table belongs", "mean 'visits'?"),
+    (VISITS + ACCOUNT + "datasets = ['x']", 16, "no private table belongs to", "declare a table"),
+    (VISITS + OTHER + ACCOUNT, 20, "datasets is missing", '["visits"]'),
     (VISITS + ACCOUNT + "policy = 'opn'", 16, "policy must be one of", "did you mean 'open'?"),
-    (VISITS + ACCOUNT + "plan = ['PureDP(epsilon=1)']", 16, "for the policy planned", "policy = "),
+    (VISITS + ACCOUNT + "plan = ['PureDP(epsilon=1)']", 16, "to the policy planned", "policy = "),
     (VISITS + ACCOUNT + "expected = ['PureDP(']", 16, "in expected: column 8", "Laplace(scale"),
     (VISITS + ACCOUNT + "policy = 'planned'", 13, "a planned account needs a plan", "plan = ["),
     (VISITS + ACCOUNT + "policy = 'planned'\nplan = []", 17, "releases for each dataset", "plan"),
@@ -243,7 +298,7 @@ WRONG: list[tuple[str, int | None, str, str]] = [
     (
         VISITS + ACCOUNT + "policy = 'planned'\nplan.visit = 'PureDP(epsilon=1)'",
         17,
-        "no private table is of the dataset 'visit'",
+        "no private table belongs to the dataset 'visit'",
         "did you mean 'visits'?",
     ),
     (VISITS + ACCOUNT + "policy = 'dashboard'", 13, "a dashboard needs its queries", "sql = "),
@@ -258,7 +313,7 @@ WRONG: list[tuple[str, int | None, str, str]] = [
         + ACCOUNT
         + "policy = 'dashboard'\nqueries = [\n{ sql = 'x', epsilon = 1, rho = 1 }]",
         18,
-        "either epsilon or rho",
+        "exactly one of epsilon and rho",
         "epsilon = 0.1",
     ),
     (
@@ -272,11 +327,16 @@ WRONG: list[tuple[str, int | None, str, str]] = [
     (
         VISITS + ACCOUNT + "quotas.ada = { epsilon = 0.5 }\nshares.bob = { epsilon = 0.5 }",
         17,
-        "two names of one key",
+        "account 'a': quotas and shares are the same key",
         "keep  quotas",
     ),
     (VISITS + ACCOUNT + "shares.ada = 0.5", 16, "ada must be a table", "epsilon = 0.5"),
-    (VISITS + ACCOUNT + "shares.'' = { epsilon = 1 }", 16, "name of an analyst", "printed"),
+    (
+        VISITS + ACCOUNT + "shares.'' = { epsilon = 1 }",
+        16,
+        "name of an analyst",
+        "use up to 100 printable characters",
+    ),
     (VISITS + ACCOUNT + "shares.ada = {}", 16, "quota of 'ada': epsilon is missing", "epsilon"),
     (
         VISITS + ACCOUNT + "[accounts.a.shares]\nada = { epsilon = 2 }",
@@ -340,7 +400,7 @@ def test_credentials_are_refused_and_not_repeated(line: str) -> None:
         catalog_from_toml(with_line(4, line))
     error = caught.value
     assert error.line == 4 + line.count("\n")
-    assert "credentials do not belong into this file" in error.problem
+    assert "this file must not contain credentials" in error.problem
     assert "environment variable" in error.remedy
     assert SECRET not in f"{error}{error.fields()}{error.args}{vars(error)}"
 
@@ -485,7 +545,7 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     (tmp_path / "quaestor.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidCatalog, match="it is not UTF-8 text"):
         read_catalog(tmp_path)
-    with pytest.raises(InvalidCatalog, match="no file can be called so"):
+    with pytest.raises(InvalidCatalog, match="this is not a valid file name"):
         read_catalog(tmp_path / "a\0b")
     with (tmp_path / "large.toml").open("wb") as stream:
         stream.truncate(64 * 1024 * 1024)

@@ -158,12 +158,12 @@ def test_a_table_is_added_to_an_empty_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (VISITS.replace("visits", "Stays"), "there is a table called 'stays' already"),
-        (VISITS + "[tables.other]\n", "line 13: table 'other': it is not said where"),
+        (VISITS.replace("visits", "Stays"), "table 'stays' already exists"),
+        (VISITS + "[tables.other]\n", "line 13: table 'other': the place of the table is missing"),
         ("tables = {}\n", "nothing was added: this is not TOML"),
         (
             VISITS.replace("visits.parquet", "stays.csv"),
-            "nothing was added: table 'stays': the rows of table 'visits' are declared again",
+            "nothing was added: table 'stays': table 'visits' already has these rows",
         ),
     ],
 )
@@ -217,21 +217,21 @@ def _is_code(line: str) -> bool:
 def test_the_starter_never_overwrites(tmp_path: Path) -> None:
     path = write_starter(tmp_path)
     path.write_text(VISITS, encoding="utf-8")
-    with pytest.raises(InvalidCatalog, match="there is a catalog already; edit it"):
+    with pytest.raises(InvalidCatalog, match="a catalog already exists; edit it"):
         write_starter(tmp_path)
     assert path.read_text(encoding="utf-8") == VISITS
     path.unlink()
     path.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(InvalidCatalog, match="there is a catalog already"):
+    with pytest.raises(InvalidCatalog, match="a catalog already exists"):
         write_starter(tmp_path)
     assert not os.path.lexists(tmp_path / "nowhere")
 
 
 def test_a_folder_that_cannot_be_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(InvalidCatalog, match="there is a file of that name"):
+    with pytest.raises(InvalidCatalog, match="a file of that name exists"):
         write_starter(tmp_path / "file")
     with pytest.raises(InvalidCatalog, match=r"cannot be written \(Not a directory\)"):
         write_starter(tmp_path / "file" / "folder")
-    with pytest.raises(InvalidCatalog, match="no such name can be"):
+    with pytest.raises(InvalidCatalog, match="this is not a valid name"):
         write_starter(tmp_path / "a\0b")

@@ -77,7 +77,7 @@ def test_spark_on_this_machine(spark_places: dict[str, Future[tuple[Any, str | N
     found, refusal = spark_places["local"].result()
     assert in_order(found) == in_order(wanted(*CASES[_NAME], DATA))
     assert refusal is not None
-    assert "this process already uses another Spark" in refusal
+    assert "this process already uses a Spark session other" in refusal
 
 
 def test_spark_behind_connect(spark_places: dict[str, Future[tuple[Any, str | None]]]) -> None:

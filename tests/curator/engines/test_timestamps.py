@@ -169,7 +169,7 @@ def test_times_of_text_files_are_read_as_they_are_written(tmp_path: Path) -> Non
         ("SELECT COUNT(*) AS n FROM t WHERE x > 'noon'", "is not a time"),
         ("SELECT AVG(x) AS n FROM t", "is a time"),
         ("SELECT COUNT(*) AS n FROM t WHERE x - x > 1", "DATE_DIFF"),
-        ("SELECT COUNT(*) AS n FROM t WHERE CAST(x AS VARCHAR) = 'a'", "cannot be cast"),
+        ("SELECT COUNT(*) AS n FROM t WHERE CAST(x AS VARCHAR) = 'a'", "gives different results"),
         ("SELECT COUNT(*) AS n FROM t WHERE x LIKE '2024%'", "LIKE takes a text"),
     ],
 )

@@ -203,10 +203,10 @@ def test_bounds_stay_inside_those_that_are_declared(clinic: Path) -> None:
 
 
 ELSEWHERE = [
-    ("SELECT AVG(AUTO(cost * 2)) FROM visits", "of one column"),
-    ("SELECT AVG(AUTO(cost, 3)) FROM visits", "of one column"),
-    ("SELECT AVG(AUTO()) FROM visits", "of one column"),
-    ("SELECT AVG(AUTO(AUTO(cost))) FROM visits", "of one column"),
+    ("SELECT AVG(AUTO(cost * 2)) FROM visits", "name of one column"),
+    ("SELECT AVG(AUTO(cost, 3)) FROM visits", "name of one column"),
+    ("SELECT AVG(AUTO()) FROM visits", "name of one column"),
+    ("SELECT AVG(AUTO(AUTO(cost))) FROM visits", "name of one column"),
     ("SELECT AVG(AUTO(cost) * 2) FROM visits", "stands alone"),
     ("SELECT COUNT(AUTO(cost)) FROM visits", "needs no bounds"),
     ("SELECT MEDIAN(AUTO(cost)) FROM visits", "stands alone"),
@@ -240,7 +240,7 @@ def test_elsewhere_it_is_refused_with_what_to_write(clinic: Path) -> None:
 def test_budgets_that_do_not_fit_it_are_refused(clinic: Path) -> None:
     with Curator.from_file(clinic) as curator:
         for budget in ({"rho": 0.1}, {"accuracy": Accuracy(within=5.0)}):
-            with pytest.raises(RefusedQuery, match="say epsilon"):
+            with pytest.raises(RefusedQuery, match="give --epsilon"):
                 curator.ask(MEAN, **budget)
         for epsilon in (0.0, -1.0, float("nan")):
             with pytest.raises(InvalidParameter):

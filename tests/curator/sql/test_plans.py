@@ -121,7 +121,7 @@ def test_contributions_are_as_declared_and_no_more_than_there_are_groups(
 def test_an_analyst_may_ask_for_less_of_each_person() -> None:
     query = parse("SELECT COUNT(*) FROM visits GROUP BY city", CATALOG, rows=1, groups=2)
     assert query.contribution == Contribution(rows=1, groups=2)
-    with pytest.raises(RefusedQuery, match="groups is how much of one person counts"):
+    with pytest.raises(RefusedQuery, match="groups limits how much one person counts"):
         parse("SELECT COUNT(*) FROM visits GROUP BY city", CATALOG, groups=6)
 
 

@@ -24,8 +24,8 @@ GENERATED = [
     (f"{COUNT} a{SELVES}", "more than 8 tables", "fewer"),
     ("", "only SELECT", "SELECT COUNT(*)"),
     ("   ", "only SELECT", "SELECT COUNT(*)"),
-    (f"{WHERE} city = '\x00'", "no engine", "take it away"),
-    (f"{WHERE} city = '\ud800'", "no engine", "take it away"),
+    (f"{WHERE} city = '\x00'", "the text contains an invalid character", "remove it"),
+    (f"{WHERE} city = '\ud800'", "the text contains an invalid character", "remove it"),
     (f"{COUNT} {' ' * 20_000}", "20,000", "shorter"),
     (f"{WHERE} {'(' * 30}smoker{')' * 30}", "deeply", "WITH"),
     (f"SELECT SUM({'age + ' * 60}1) FROM visits", "deeply", "WITH"),
@@ -38,8 +38,8 @@ GENERATED = [
     (f"SELECT {', '.join(['COUNT(*)'] * 300)} FROM visits", "200 outputs", "several"),
     (f"SELECT {SUMS} FROM visits", "100 aggregates", "several"),
     (f"{COUNT} GROUP BY {FLAGS}", "10 keys", "fewer"),
-    (f"{WHERE} {POWERS} = 1", "5,000 parts", "sub-query"),
-    (f"{WHERE} age > 0 UNION ALL {MANY}", "more than 64 questions", "by themselves"),
+    (f"{WHERE} {POWERS} = 1", "5,000 parts", "name parts of it in a subquery, and use the names"),
+    (f"{WHERE} age > 0 UNION ALL {MANY}", "more than 64 questions", "ask some of them separately"),
     (f"{COUNT} GROUP BY GROUPING SETS ({', '.join(['sex'] * 500)})", "64 grouping", "name those"),
 ]
 REFUSED = [*(tuple(case) for case in LISTED), *GENERATED]
@@ -104,5 +104,5 @@ def test_what_is_not_a_text_is_refused() -> None:
 
 def test_nested_types_take_no_exponential_time() -> None:
     text = "SELECT COUNT(*) FROM visits WHERE " + "ROW(" * 24 + "1" + ")" * 24
-    with pytest.raises(RefusedQuery, match="ROW is not a function"):
+    with pytest.raises(RefusedQuery, match="ROW is not supported as a function"):
         parse(text, CATALOG)

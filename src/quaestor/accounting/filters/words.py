@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.accounting.filters.base import EpsilonMeter, slack_of
 from quaestor.accounting.filters.moments import MomentMeter
-from quaestor.accounting.numerics.digits import rounded_down
+from quaestor.accounting.numerics.digits import TO_TYPE, rounded_down
 
 if TYPE_CHECKING:
     from quaestor.accounting.filters.base import Filter, Meter
@@ -58,7 +58,11 @@ def _limit(meter: Meter) -> str:
 def _shown(limit: Fraction) -> str:
     value = float(limit)
     exact = repr(value)
-    return exact if Fraction(value) == limit and len(exact) < _SHORT else rounded_down(value)
+    return (
+        exact
+        if Fraction(value) == limit and len(exact) < _SHORT
+        else rounded_down(value, digits=TO_TYPE)
+    )
 
 
 def _division(filter_: Filter) -> str:

@@ -93,20 +93,20 @@ def plan_from_toml(text: str) -> Plan:
 def _list(plan: dict[str, Any], key: str) -> list[Any]:
     listed = plan.get(key, [])
     if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
-        raise InvalidPlan(key, "a list of tables is wanted here")
+        raise InvalidPlan(key, "expected a list of tables")
     return listed
 
 
 def _databases(given: Any) -> dict[str, tuple[Release, ...]]:
     if not isinstance(given, dict):
-        raise InvalidPlan("databases", "a table is wanted here: names, and what is released")
+        raise InvalidPlan("databases", "expected a table of names and releases")
     return {name: _releases(value, f"database {name!r}") for name, value in given.items()}
 
 
 def _releases(value: Any, place: str) -> tuple[Release, ...]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise InvalidPlan(place, 'a release is wanted here, such as "PureDP(epsilon=0.1) * 4"')
+        raise InvalidPlan(place, 'expected a release, such as "PureDP(epsilon=0.1) * 4"')
     try:
         return tuple(release for text in texts for release in parse_releases(text))
     except InvalidParameter as problem:

@@ -114,7 +114,7 @@ class AcrossComposition(CurveAnswers):
         """
         if (delta is None) == (epsilon is None):
             given = "both" if delta is not None else "neither"
-            raise InvalidParameter("worst", given, "given either delta or epsilon")
+            raise InvalidParameter("worst", given, "given exactly one of delta and epsilon")
         place = self._curve.worst(delta=delta, epsilon=epsilon)
         if place is None:
             return None

@@ -52,7 +52,7 @@ def _boxes(releases: Iterable[Release]) -> list[ApproxDP]:
     boxes = []
     for release in releases:
         if release.black_box is None:
-            raise TheoremDoesNotApply(f"speaks of (epsilon, delta) only; got {release}")
+            raise TheoremDoesNotApply(f"applies to (epsilon, delta) releases only; got {release}")
         epsilon, delta = release.black_box
         boxes.append(ApproxDP(epsilon=epsilon, delta=delta))
     if not boxes:

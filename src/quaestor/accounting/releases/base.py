@@ -290,8 +290,10 @@ class Release:
         raise InvalidParameter(
             "neighbours",
             "replace_record",
-            f'"add_remove" or "replace" where {type(self).__name__} is among the releases: '
-            "what a replaced record costs it is not known",
+            (
+                f'"add_remove" or "replace" when {type(self).__name__} is among the releases: '
+                "no bound is known for replacing one record of it"
+            ),
         )
 
     def with_group(self, size: int) -> Release | None:  # noqa: ARG002

@@ -20,7 +20,9 @@ def build_release(name: str, parameters: dict[str, Any]) -> Release:
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # dataclasses all
     for given in parameters:
         if given not in known:
-            raise InvalidParameter(name, given, f"given {' and '.join(known)} only")
+            raise InvalidParameter(
+                name, given, f"given only its own parameters ({', '.join(known)})"
+            )
     try:
         return kind(**parameters)
     except TypeError:

@@ -49,7 +49,7 @@ class BlackBoxes:
             single, count = release.counted()
             if single.black_box is None:
                 raise TheoremDoesNotApply(
-                    f"speaks of (epsilon, delta) only; {type(single).__name__} is more than that"
+                    f"applies to (epsilon, delta) releases only, not to {type(single).__name__}"
                 )
             steps[single.black_box] += count
         responses: Counter[float] = Counter()

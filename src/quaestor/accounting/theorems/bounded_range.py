@@ -50,7 +50,9 @@ def ranges_of(releases: Iterable[Release]) -> Ranges:
     counts: Counter[float] = Counter()
     for single, count in counts_of(releases).items():
         if single.range_epsilon is None:
-            raise TheoremDoesNotApply(f"speaks of bounded range, not of {type(single).__name__}")
+            raise TheoremDoesNotApply(
+                f"applies to releases of bounded range only, not to {type(single).__name__}"
+            )
         counts[single.range_epsilon] += count
     return tuple(sorted(counts.items(), reverse=True))
 

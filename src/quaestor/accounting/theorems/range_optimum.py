@@ -55,7 +55,7 @@ def adaptive_optimum(releases: Iterable[Release], *, width: float = 1e-3) -> Ada
     """
     ranges = ranges_of(releases)
     if sum(count for _, count in ranges) > MOST_RELEASES:
-        raise TheoremDoesNotApply(f"takes too long beyond {MOST_RELEASES:,} releases")
+        raise TheoremDoesNotApply(f"not computed beyond {MOST_RELEASES:,} releases")
     return AdaptiveRange(ranges, width=width)
 
 
@@ -67,7 +67,7 @@ def non_adaptive_optimum(releases: Iterable[Release]) -> NonAdaptiveRange:
     """
     ranges = ranges_of(releases)
     if len(ranges) != 1:
-        raise TheoremDoesNotApply("needs one and the same range for all")
+        raise TheoremDoesNotApply("needs the same range for all releases")
     ((epsilon, count),) = ranges
     return NonAdaptiveRange(count=count, epsilon=epsilon)
 

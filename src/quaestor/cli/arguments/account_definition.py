@@ -86,10 +86,12 @@ def account_definition(asked: AccountOptions) -> AccountDefinition:
 def _datasets(asked: AccountOptions, plan: Plan | None) -> tuple[str, ...]:
     if plan is None:
         if not asked.datasets:
-            raise InvalidParameter("--dataset", None, "given: whom the answers will be about")
+            raise InvalidParameter(
+                "--dataset", None, "given: --dataset NAME, the dataset that answers will be about"
+            )
         return asked.datasets
     if asked.datasets:
-        valid = "left out, for the plan file names the datasets"
+        valid = "left out, because the plan file names the datasets"
         raise InvalidParameter("--dataset", ", ".join(asked.datasets), valid)
     return tuple(plan.databases)
 
@@ -108,7 +110,7 @@ def _refuse_options_of_others(asked: AccountOptions) -> None:
     ):
         if given and asked.kind not in kinds:
             named = " or ".join(kinds)
-            valid = f"given with --policy {named} only, and this account is {asked.kind}"
+            valid = f"left out, or used with --policy {named}: this account has policy {asked.kind}"
             raise InvalidParameter(option, given[0], valid)
 
 
@@ -143,7 +145,10 @@ def _policy(
             listed[dataset] += releases
         declared = {d: tuple(releases) for d, releases in listed.items() if releases}
         if not declared:
-            valid = 'given: what will be released, such as "PureDP(epsilon=0.1) * 10"'
+            valid = (
+                "given for a planned account: the releases, such as --plan "
+                '"PureDP(epsilon=0.1) * 10"'
+            )
             raise InvalidParameter("--plan", None, valid)
         return Planned(releases=declared)
     return Dashboard.of(_queries(asked, datasets))
@@ -171,7 +176,7 @@ def _queries(
             raise InvalidParameter("--query", text, '"FILE=RELEASE", once for each query')
         query = query_text(file.strip())
         if query in queries:
-            raise InvalidParameter("--query", text, "another query than those given before")
+            raise InvalidParameter("--query", text, "a query that was not given before")
         queries[query] = _of_dataset("--query", declared, datasets)
     if not queries:
         valid = 'given for a dashboard, such as "weekly.sql=PureDP(epsilon=0.1)"'

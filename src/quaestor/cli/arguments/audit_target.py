@@ -22,7 +22,11 @@ def attacked_target(
     """What is attacked, on which databases, what is known of it, and in how many rounds."""
     if ":" in text:
         if neighbours is None:
-            raise InvalidParameter("neighbours", neighbours, "given: two databases")
+            raise InvalidParameter(
+                "neighbours",
+                neighbours,
+                "given: --neighbours A B, two databases that differ in one person",
+            )
         first, second = neighbours
         return _named(text), (_database(first), _database(second)), None, rounds
     single, count = parse_release(text).counted()
@@ -44,7 +48,7 @@ def _named(text: str) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as problem:
-        valid = f"module:name of something that can be imported ({problem})"
+        valid = f"module:name of a Python object that can be imported ({problem})"
         raise InvalidParameter("target", text, valid) from None
     return found
 

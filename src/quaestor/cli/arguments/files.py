@@ -49,7 +49,10 @@ def read_plan(path: Path) -> Plan:
 
 def query_text(file: str) -> str:
     """The text of a dashboard's query: a file, byte for byte."""
-    what = "a file that holds the query itself, for a dashboard is fixed by what its queries ask"
+    what = (
+        "a file with the text of the query: a dashboard account is bound to the "
+        "texts of its queries"
+    )
     try:
         text = Path(file).read_bytes().decode("utf-8")
     except OSError as problem:
@@ -57,14 +60,14 @@ def query_text(file: str) -> str:
     except UnicodeDecodeError:
         raise InvalidParameter("--query", file, f"{what}, as text in UTF-8") from None
     if not text.strip():
-        raise InvalidParameter("--query", file, f"{what}, and is not empty")
+        raise InvalidParameter("--query", file, f"{what}, not an empty one")
     return text
 
 
 def read_numbers(file: Path, column: str | None) -> list[float]:
     """The numbers of a column; empty entries are left out. Errors say nothing of any entry."""
     if column is None:
-        raise InvalidParameter("column", column, "given with --csv")
+        raise InvalidParameter("column", column, "given with --csv: the name of a column")
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             rows = csv.DictReader(lines)
@@ -73,7 +76,9 @@ def read_numbers(file: Path, column: str | None) -> list[float]:
                 raise InvalidParameter("column", column, f"one of {', '.join(headings)}")
             entries = [row[column] for row in rows]
     except OSError as problem:
-        raise InvalidParameter("csv", str(file), f"a file ({problem.strerror})") from None
+        raise InvalidParameter(
+            "csv", str(file), f"a CSV file that can be read ({problem.strerror})"
+        ) from None
     except (UnicodeDecodeError, csv.Error):
         raise InvalidParameter("csv", str(file), "a CSV file in UTF-8") from None
     try:

@@ -34,8 +34,10 @@ def opened(given: str | None, *, create: bool = False, read_only: bool = False) 
         where = "at that address" if "://" in place else f"in {place!r}"
         raise LedgerUnavailable(
             "absent",
-            f"there is no ledger {where}: open an account to make one, or say where it is with "
-            "--ledger or with the environment variable QUAESTOR_LEDGER",
+            (
+                f"there is no ledger {where}: open an account to create one, or name its "
+                "place with --ledger or the environment variable QUAESTOR_LEDGER"
+            ),
         ) from None
     with ledger:
         yield ledger

@@ -48,7 +48,7 @@ def read_question_plan(path: Path) -> tuple[str, list[PlanQuestion]]:
     purpose, listed = document.pop("purpose", ""), document.pop("questions", None)
     if document or not isinstance(purpose, str):
         wrong = next(iter(document), "purpose")
-        raise InvalidPlan(wrong, "a plan has a purpose, in one line, and [[questions]] only")
+        raise InvalidPlan(wrong, "a plan has only a purpose, in one line, and [[questions]]")
     if not isinstance(listed, list) or not listed:
         raise InvalidPlan(str(path), f"it has no questions; {_EXAMPLE}")
     return purpose, [_question(each, number) for number, each in enumerate(listed, start=1)]
@@ -62,14 +62,16 @@ def _question(given: Any, number: int) -> PlanQuestion:
         raise InvalidPlan(place, f"it has no sql; {_EXAMPLE}")
     for key, value in given.items():
         if key not in _KEYS:
-            raise InvalidPlan(place, f"{key!r} is not known; a question has {', '.join(_KEYS)}")
+            raise InvalidPlan(
+                place, f"{key!r} is not a known key; a question has {', '.join(_KEYS)}"
+            )
         kinds: Any = str if key in _TEXTS else int if key in _WHOLE else (int, float)
         if not isinstance(value, kinds) or isinstance(value, bool):
             what = "a text" if key in _TEXTS else "a whole number" if key in _WHOLE else "a number"
             raise InvalidPlan(place, f"{key} must be {what}")
     ways = [key for key in ("epsilon", "rho", "within") if key in given]
     if len(ways) != 1:
-        valid = "say how much it may cost or how accurate it is to be"
+        valid = "give the cost or the accuracy of the question"
         raise InvalidPlan(place, f"{valid}, in one way: epsilon = 0.1, rho = 0.005 or within = 50")
     said = dict(given)
     accuracy = None

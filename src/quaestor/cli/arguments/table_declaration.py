@@ -18,7 +18,7 @@ from quaestor.curator.catalog.model import file_kind
 from quaestor.curator.catalog.sources import fitted_source, source_keys
 from quaestor.curator.catalog.tables import MOST_GROUPS, MOST_ROWS
 from quaestor.curator.language.query import Contribution
-from quaestor.errors import InvalidParameter
+from quaestor.errors import InvalidCatalog, InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +106,7 @@ def _check_outer(options: TableOptions) -> None:
     )
     for name, given, inner in outer:
         if given is not None and (inner is None or given < inner):
-            valid = f"for a private table, and at least --{name}"
+            valid = f"given only for a private table, and at least --{name}"
             raise InvalidParameter(f"--outer-{name}", given, valid)
 
 
@@ -118,6 +118,10 @@ def _source(options: TableOptions, folder: Path) -> tuple[Source, list[str]]:
         del form["header"]
     if "separator" in form:
         form["separator"] = _TABULATORS.get(form["separator"].lower(), form["separator"])
+    if not any(options.place.get(key) for key in source_keys()):
+        ways = (f"--{key.name} {key.example}" for key in source_keys().values())
+        problem, remedy = "the place of the table is missing", f"add  {'  or  '.join(ways)}"
+        raise InvalidCatalog(file="dataset add", line=None, problem=problem, remedy=remedy)
     source = declared_source(options.name, {**_places(options.place, folder), **form})
     if unnamed:
         source = replace(source, format=replace(source.format, header=False))
@@ -125,8 +129,13 @@ def _source(options: TableOptions, folder: Path) -> tuple[Source, list[str]]:
 
 
 def _contribution(options: TableOptions) -> Contribution | None:
-    if options.public == (options.unit is not None):
-        valid = "the column that says whom a row is about, or else give --public"
+    if options.public and options.unit is not None:
+        raise InvalidParameter("--unit", options.unit, "left out for a --public table")
+    if not options.public and options.unit is None:
+        valid = (
+            "given: the column that identifies a person, such as --unit patient; or give "
+            "--public for a table that is not about people"
+        )
         raise InvalidParameter("--unit", options.unit, valid)
     if options.public:
         return None

@@ -18,7 +18,7 @@ from quaestor.cli.drawing.accounts import (
     unit_in_words,
 )
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.options import HERE, REFUSED, AccountName, Expressions, Json, LedgerPlace
+from quaestor.cli.options import HERE, REFUSED, AccountName, Expressions, Json, LedgerPlace, Verbose
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def show(
         str | None, typer.Option("--dataset", help="Show this dataset only.")
     ] = None,
     ledger: LedgerPlace = HERE,
+    verbose: Verbose = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Show an account: its guarantee, how much budget is left, and what still fits."""
@@ -80,7 +81,7 @@ def show(
         if json:
             print_json(standing.to_dict())
             return
-        print_standing(standing)
+        print_standing(standing, verbose=verbose)
 
 
 def list_accounts(ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa: FBT002
@@ -93,7 +94,10 @@ def list_accounts(ledger: LedgerPlace = HERE, json: Json = False) -> None:  # no
         print_json({"accounts": [each.to_dict() for each in listed]})
         return
     if not listed:
-        say("The ledger has no accounts yet; run  quaestor account open")
+        say(
+            "The ledger has no accounts yet. Open one with  quaestor account open NAME "
+            "--epsilon 1 --delta 1e-6 --dataset DATASET"
+        )
         return
     print_accounts(listed)
 
@@ -106,6 +110,7 @@ def price(  # noqa: PLR0913  # what is asked, of whom
     query: Query = "",
     block: Block = None,
     ledger: LedgerPlace = HERE,
+    verbose: Verbose = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Show what releases would cost and whether they fit; nothing is charged.
@@ -122,7 +127,7 @@ def price(  # noqa: PLR0913  # what is asked, of whom
     if json:
         print_json(priced.to_dict())
     else:
-        print_price(priced)
+        print_price(priced, verbose=verbose)
     if not priced.fits:
         raise typer.Exit(REFUSED)
 
@@ -166,7 +171,9 @@ def charge(  # noqa: PLR0913  # what an entry says
     --submit first, and with --approval ID once another person has approved it.
     """
     if submit and (approval or key):
-        raise InvalidParameter("--submit", "given beside --approval or --key", "given alone")
+        raise InvalidParameter(
+            "--submit", "together with --approval or --key", "given without --approval and --key"
+        )
     wanted = _parsed(releases)
     with opened(ledger) as book:
         payer = book.account(name)
@@ -201,7 +208,7 @@ def charge(  # noqa: PLR0913  # what an entry says
         )
         return
     whose = "" if price.quota_of is None else f" of {price.quota_of}"
-    charged = "charged before" if made.repeated else "charged"
+    charged = "already charged" if made.repeated else "charged"
     say(f"{charged} to {name} as {kind} {receipt}{whose}: {' + '.join(texts)}", plain=True)
     left = left_in_words(unit_in_words(wanted), price.left)
     say(f"{left} would fit{of_quota(price)}", plain=True)
@@ -216,15 +223,18 @@ def close(name: AccountName, ledger: LedgerPlace = HERE, json: Json = False) -> 
     if json:
         print_json({"account": name, "status": "closed", "head": head})
         return
-    say(f"account {name} is closed, for good; its entries can still be read", plain=True)
+    say(f"account {name} is now closed permanently; its entries can still be read", plain=True)
 
 
 def _submitted(name: str, made: str, *, json: bool) -> None:
     if json:
         print_json({"account": name, "approval": made, "status": "submitted"})
         return
-    say(f"submitted to account {name} as {made}: somebody else can approve it", plain=True)
-    say(f"then repeat the command with  --approval {made}  instead of  --submit", plain=True)
+    say(f"submitted to account {name} as {made}: another person can approve it", plain=True)
+    say(
+        f"After approval, repeat the command with  --approval {made}  instead of  --submit",
+        plain=True,
+    )
 
 
 def _asked(account: Account, query: str) -> dict[str, str]:

@@ -44,7 +44,7 @@ def approvals(
         print_json({"account": name, "approvals": [each.to_dict() for each in listed]})
         return
     if not listed:
-        say("Nothing was submitted.")
+        say("There are no submissions.")
         return
     rows = [row for each in listed for row in _rows(each)]
     print_words(["#id", "status", "analyst", "dataset", "releases", "purpose", "decided by"], rows)
@@ -99,4 +99,4 @@ def _decided(name: str, submitted: str, status: str, by: str, *, json: bool) -> 
     if json:
         print_json({"account": name, "approval": submitted, "status": status, "decided_by": by})
         return
-    say(f"submission {submitted} to account {name} is {status} by {by}", plain=True)
+    say(f"submission {submitted} to account {name} was {status} by {by}", plain=True)

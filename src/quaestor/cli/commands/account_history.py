@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.numerics.digits import rounded_up, typed
 from quaestor.cli.arguments.files import check_picture
 from quaestor.cli.arguments.opened_ledger import opened
-from quaestor.cli.drawing.numbers import print_json, print_words, say
+from quaestor.cli.drawing.numbers import percent_down, print_json, print_words, say
 from quaestor.cli.options import HERE, AccountName, Json, LedgerPlace
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def history(  # noqa: PLR0913  # whose, how much of it, and where to
         return
     _print(found, last)
     if plot is not None:
-        say(f"drawn into {plot}", plain=True)
+        say(f"figure written to {plot}", plain=True)
 
 
 def _draw(found: BalanceHistory, plot: Path) -> None:
@@ -75,24 +75,24 @@ def _draw(found: BalanceHistory, plot: Path) -> None:
 
 def _print(found: BalanceHistory, last: int) -> None:
     whose = "account" if found.analyst is None else ""
-    target = f"epsilon {found.epsilon!r}, delta {found.delta!r}"
+    target = f"epsilon {typed(found.epsilon)}, delta {typed(found.delta)}"
     say(f"{whose} {found.whose}: {target}".strip(), plain=True)
     if not found.points:
-        say("nothing was charged yet")
+        say("no charges yet")
         return
     end = found.points[-1]
     counts = (
         f"{sum(p.kind == kind for p in found)} {kind}" for kind in ("charged", "imported", "void")
     )
-    lost = f"lost so far: epsilon {_epsilon(end)} at delta {found.delta!r}"
-    say(f"{lost}; {_percent(end)} of the budget used")
+    lost = f"privacy loss so far: epsilon {_epsilon(end)} at delta {typed(found.delta)}"
+    say(f"{lost}; {_left(end)} of the budget left")
     say(f"changes: {', '.join(counts)}")
     rows = [
-        [str(p.number), p.time[:16].replace("T", " "), p.kind, p.dataset, _epsilon(p), _percent(p)]
+        [str(p.number), p.time[:16].replace("T", " "), p.kind, p.dataset, _epsilon(p), _left(p)]
         for p in found.points[-last:]
     ]
     first = "#entry" if found.analyst is None else "#receipt"
-    heads = [first, "#time (UTC)", "change", "dataset", "#epsilon so far", "#used"]
+    heads = [first, "#time (UTC)", "change", "dataset", "#epsilon so far", "#left"]
     print_words(heads, rows)
     if len(found) > last:
         say(f"and {len(found) - last} earlier; --last {len(found)} shows all")
@@ -102,5 +102,5 @@ def _epsilon(point: BalancePoint) -> str:
     return "no finite value" if math.isinf(point.epsilon) else rounded_up(point.epsilon)
 
 
-def _percent(point: BalancePoint) -> str:
-    return f"{min(math.ceil(point.used * 100), 100 - (point.used < 1))} %"
+def _left(point: BalancePoint) -> str:
+    return percent_down(1 - point.used)

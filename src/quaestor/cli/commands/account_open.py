@@ -184,7 +184,11 @@ def open_account(  # noqa: PLR0913  # an account has as many sides
         return
     if epsilon is None or delta is None:
         missing = "epsilon" if epsilon is None else "delta"
-        raise InvalidParameter(missing, None, "given too, or neither: then the catalog plans it")
+        raise InvalidParameter(
+            missing,
+            None,
+            "given too; or give neither, to open the account that the catalog defines",
+        )
     asked = AccountOptions(
         name=name,
         epsilon=epsilon,

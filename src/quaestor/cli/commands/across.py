@@ -11,10 +11,10 @@ import typer
 from quaestor.accounting.membership.plan_file import Plan
 from quaestor.accounting.membership.result import AcrossComposition, WorstMemberships
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.numerics.digits import rounded_up, typed
 from quaestor.cli.arguments.files import read_plan
 from quaestor.cli.drawing.numbers import interval, print_json, print_table, say
-from quaestor.cli.options import Delta, Json
+from quaestor.cli.options import Delta, Json, Verbose
 
 __all__ = ["across"]
 
@@ -40,6 +40,7 @@ def across(
             )
         ),
     ] = None,
+    verbose: Verbose = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Compute the smallest epsilon across many databases, given facts about who is in which."""
@@ -51,21 +52,23 @@ def across(
     if json:
         print_json(_described(known, composed, bounds, worst, naive, delta))
         return
-    say(f"epsilon = [bold]{rounded_up(bounds.upper)}[/bold] at delta = {delta!r}")
-    say(f"[dim]certified {interval(bounds)}, {composed.method}[/dim]")
+    say(f"epsilon = [bold]{rounded_up(bounds.upper)}[/bold] at delta = {typed(delta)}")
+    say(f"[dim]{composed.method}[/dim]")
+    if verbose:
+        say(f"[dim]certified interval {interval(bounds)}[/dim]")
     say(f"{len(composed.databases)} databases, neighbours: {composed.neighbours}")
     if worst is not None:
-        say(f"worst: {_people(worst.first)}, against {_people(worst.second)}", plain=True)
-        say(f"they differ in {len(worst.differing)} databases")
+        say(f"worst case: {_people(worst.first)}, against {_people(worst.second)}", plain=True)
+        say(f"the two cases differ in {len(worst.differing)} databases")
     parallel = composed.parallel_epsilon()
     print_table(
-        "What others would have said",
+        "Other ways to count",
         ["", "#epsilon"],
         [
             ["[bold]given the facts[/bold]", rounded_up(bounds.upper)],
-            ["naive: as if everybody were everywhere", rounded_up(naive.upper)],
+            ["naive: every person in every database", rounded_up(naive.upper)],
             [
-                "parallel: changes times the largest epsilon",
+                "parallel: changed databases times the largest epsilon",
                 "-" if math.isinf(parallel) else rounded_up(parallel),
             ],
         ],
@@ -74,7 +77,7 @@ def across(
 
 def _people(names: tuple[str, ...]) -> str:
     if not names:
-        return "a person in none"
+        return "a person in no database"
     shown = ", ".join(names[:_MOST_NAMES])
     more = len(names) - _MOST_NAMES
     return f"a person in {shown}" + (f" and {more} more" if more > 0 else "")

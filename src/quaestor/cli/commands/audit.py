@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaestor.accounting.numerics.digits import rounded_down
+from quaestor.accounting.numerics.digits import rounded_down, typed
 from quaestor.accounting.releases.base import check_count
 from quaestor.cli.arguments.files import check_picture
 from quaestor.cli.drawing.numbers import print_json, say
@@ -107,7 +107,7 @@ def audit(  # noqa: PLR0913  # what an audit may be told
     elif promise is not None:
         claim = Claim.of(promise, delta=delta)
     else:
-        raise InvalidParameter("epsilon", epsilon, "given: what is claimed of the target")
+        raise InvalidParameter("epsilon", epsilon, "given: the claimed epsilon of the target")
     with _progress(runs, shown=not json) as advance:
         report = attack(
             attacked,
@@ -148,26 +148,24 @@ def _draw(report: Report, out: Path) -> None:
     from quaestor.figures.style import drawing
 
     if not report.curve:
-        raise InvalidParameter("out", str(out), "left out: times have no curve to draw")
+        raise InvalidParameter("out", str(out), "left out with --timing: there is no curve to draw")
     with drawing(out, height=4.0) as (axes,):
         report.plot(axes=axes)
 
 
 def _show(target: str, report: Report, out: Path | None) -> None:
     say(f"{target}: {report.verdict}", plain=True)
-    say(
-        f"{report.runs} runs played, of which {report.judged} judge the tests that the others chose"
-    )
+    say(f"{report.runs} runs: {report.judged} to measure the tests that the other runs selected")
     for finding in report.findings:
         counts, databases = finding.counts, ("first", "second")
         own, other = databases[finding.towards_one], databases[not finding.towards_one]
-        at = f" (delta = {finding.delta!r})" if finding.delta else ""
+        at = f" (delta = {typed(finding.delta)})" if finding.delta else ""
         say(
-            f"{finding.test} test, on {finding.looks_at}: speaks in "
+            f"{finding.test} test, on {finding.looks_at}: flags "
             f"{counts.said_in_one} of {counts.runs_in_one} runs on the {own} database, "
-            f"in {counts.said_in_zero} of {counts.runs_in_zero} on the {other}: "
+            f"{counts.said_in_zero} of {counts.runs_in_zero} on the {other}: "
             f"epsilon at least {rounded_down(finding.epsilon)}{at}",
             plain=True,
         )
     if out is not None:
-        say(f"drawn into {out}", plain=True)
+        say(f"figure written to {out}", plain=True)

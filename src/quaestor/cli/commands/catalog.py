@@ -251,7 +251,7 @@ def add(  # noqa: PLR0913  # a table has as many sides
     else:
         added = add_table(path, made.table).table(name)
     if added is None:  # what was just read back
-        raise InvalidParameter("table", name, "a name that can be found again")
+        raise InvalidParameter("table", name, "a name that the catalog can store")
     if json:
         said = {"left_out": list(made.left_out), "notes": list(made.notes)}
         print_json({"catalog": str(path), **table_description(added), **said})
@@ -262,10 +262,16 @@ def add(  # noqa: PLR0913  # a table has as many sides
         say(f"Note: {note}", plain=True)
     if made.left_out:
         say(
-            f"Left out, for their types or names cannot be asked about: {', '.join(made.left_out)}",
+            (
+                "Left out, because their types or names are not supported: "
+                f"{', '.join(made.left_out)}"
+            ),
             plain=True,
         )
-    say(f"Next:  quaestor dataset check {name}  (exact figures, for your eyes only)", plain=True)
+    say(
+        (f"Next:  quaestor dataset check {name}  (prints exact figures, for the data owner only)"),
+        plain=True,
+    )
 
 
 @dataset.command("list")
@@ -281,7 +287,13 @@ def list_tables(
         print_json({"catalog": str(path), "tables": [table_description(t) for t in known.tables]})
         return
     if not known.tables:
-        say(f"{path} declares no tables yet; run  quaestor dataset add", plain=True)
+        say(
+            (
+                f"{path} has no tables yet. Add one with  quaestor dataset add NAME --file "
+                "data.parquet --unit COLUMN --rows 20 --groups 5"
+            ),
+            plain=True,
+        )
         return
     print_tables(known.tables)
 
@@ -301,7 +313,7 @@ def show(
     if table is None:
         near = nearest(name, [each.name for each in known.tables])
         hint = f"did you mean {near!r}?" if near else "see  quaestor dataset list"
-        raise InvalidParameter("table", name, f"one of the catalog ({hint})")
+        raise InvalidParameter("table", name, f"a table of the catalog ({hint})")
     if json:
         print_json({"catalog": str(path), **table_description(table)})
         return
@@ -326,7 +338,7 @@ def refreshed(
     if json:
         print_json({"dataset": name, "version": version, "accounts": list(accounts)})
         return
-    said = f"dataset {name} has data version {version} from here on"
+    said = f"dataset {name} is now at data version {version}"
     say(f"{said}, recorded with {', '.join(accounts)}", plain=True)
 
 

@@ -11,11 +11,11 @@ from quaestor.accounting.calibrate import calibrate_expressions, largest_count
 from quaestor.accounting.compose import Composition, compose, compose_nonadaptive
 from quaestor.accounting.expressions import parse_release
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.numerics.digits import rounded_down, rounded_up
+from quaestor.accounting.numerics.digits import TO_TYPE, rounded_down, rounded_up, typed
 from quaestor.accounting.releases import PureDP
 from quaestor.cli.arguments.release_list import read_releases
 from quaestor.cli.drawing.numbers import interval, print_explanation, print_json, say
-from quaestor.cli.options import REFUSED, Delta, Epsilon, Expressions, Json
+from quaestor.cli.options import REFUSED, Delta, Epsilon, Expressions, Json, Verbose
 from quaestor.errors import InvalidParameter
 
 __all__ = ["calibrate", "count", "delta", "epsilon", "explain"]
@@ -67,12 +67,15 @@ def epsilon(  # noqa: PLR0913  # what, at which delta, how closely, for whom
     width: Width = None,
     at_most: AtMost = None,
     non_adaptive: NonAdaptive = False,  # noqa: FBT002
+    verbose: Verbose = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Compute the smallest epsilon of all releases together, at a delta."""
     composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.epsilon_bounds(delta=delta, width=width)
-    _print_bounds({"epsilon": bounds}, {"delta": delta}, composed.theorem, at_most, json=json)
+    _print_bounds(
+        {"epsilon": bounds}, {"delta": delta}, composed.theorem, at_most, verbose=verbose, json=json
+    )
 
 
 def delta(  # noqa: PLR0913  # as for epsilon
@@ -81,41 +84,57 @@ def delta(  # noqa: PLR0913  # as for epsilon
     width: Width = None,
     at_most: AtMost = None,
     non_adaptive: NonAdaptive = False,  # noqa: FBT002
+    verbose: Verbose = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Compute the smallest delta of all releases together, at an epsilon."""
     composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.delta_bounds(epsilon=epsilon, width=width)
-    _print_bounds({"delta": bounds}, {"epsilon": epsilon}, composed.theorem, at_most, json=json)
+    _print_bounds(
+        {"delta": bounds},
+        {"epsilon": epsilon},
+        composed.theorem,
+        at_most,
+        verbose=verbose,
+        json=json,
+    )
 
 
-def _print_bounds(
+def _print_bounds(  # noqa: PLR0913  # what was found, and how it is wanted
     found: dict[str, Bounds],
     at: dict[str, float],
     theorem: str,
     at_most: float | None,
     *,
+    verbose: bool,
     json: bool,
 ) -> None:
     [(name, bounds)], [(given, value)] = found.items(), at.items()
     if at_most is not None and not at_most >= 0:
-        raise InvalidParameter("--at-most", at_most, "a number that is not negative")
+        raise InvalidParameter("--at-most", at_most, "0 or a positive number")
     holds = at_most is None or bounds.upper <= at_most
     if json:
         ends = {"lower": bounds.lower, "upper": bounds.upper}
         limit = {} if at_most is None else {"at_most": at_most, "holds": holds}
         print_json({name: ends, given: value, "theorem": theorem, **limit})
     else:
-        say(f"{name} = [bold]{rounded_up(bounds.upper)}[/bold] at {given} = {value!r}")
-        say(f"[dim]certified {interval(bounds)}, theorem: {theorem}[/dim]")
+        say(f"{name} = [bold]{rounded_up(bounds.upper)}[/bold] at {given} = {typed(value)}")
+        say(f"[dim]theorem: {theorem}[/dim]")
+        if verbose:
+            say(f"[dim]certified interval {interval(bounds)}[/dim]")
         if at_most is not None:
-            say(f"{'within' if holds else _beyond(bounds, at_most)} the limit of {at_most!r}")
+            say(_verdict(bounds, at_most))
     if not holds:
         raise typer.Exit(REFUSED)
 
 
-def _beyond(bounds: Bounds, at_most: float) -> str:
-    return "above" if bounds.lower > at_most else "not certain to be within"
+def _verdict(bounds: Bounds, at_most: float) -> str:
+    limit = f"the limit of {typed(at_most)}"
+    if bounds.upper <= at_most:
+        return f"within {limit}"
+    if bounds.lower > at_most:
+        return f"above {limit}"
+    return f"not certain to be within {limit}: the certified upper bound is {bounds.upper!r}"
 
 
 def explain(
@@ -137,6 +156,7 @@ def calibrate(
     releases: Expressions,
     epsilon: Epsilon,
     delta: Delta,
+    verbose: Verbose = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Find the value of the one "?" that meets a target: least noise, or largest epsilon."""
@@ -154,9 +174,15 @@ def calibrate(
             }
         )
         return
-    shown = rounded_down(found.value) if found.rises else rounded_up(found.value)
-    say(f"{found.parameter} = [bold]{shown}[/bold] fits epsilon = {epsilon!r}, delta = {delta!r}")
-    say(f"[dim]the best value lies in {interval(bounds)}[/dim]")
+    rounding = rounded_down if found.rises else rounded_up
+    shown = rounding(found.value, digits=TO_TYPE)
+    say(f"{found.parameter} = [bold]{shown}[/bold] fits {_target(epsilon, delta)}")
+    if verbose:
+        say(f"[dim]certified: the best value is in {interval(bounds)}[/dim]")
+
+
+def _target(epsilon: float, delta: float) -> str:
+    return f"epsilon = {typed(epsilon)}, delta = {typed(delta)}"
 
 
 def count(
@@ -186,9 +212,10 @@ def count(
         target = {"epsilon": epsilon, "delta": delta}
         print_json({"count": largest, "release": str(described), **target, **others})
         return
-    say(f"count = [bold]{largest}[/bold] fits epsilon = {epsilon!r}, delta = {delta!r}")
+    say(f"count = [bold]{largest}[/bold] fits {_target(epsilon, delta)}")
     if others:
         say(
-            f"[dim]{others['black_boxes']} as black boxes; {others['non_adaptive']} if every query "
-            "is fixed before the first answer[/dim]"
+            f"[dim]{others['black_boxes']} if only epsilon is known; "
+            f"{others['non_adaptive']} if every query is fixed before the first "
+            "answer[/dim]"
         )

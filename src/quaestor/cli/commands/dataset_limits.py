@@ -45,8 +45,10 @@ def check(
         raise InvalidParameter(
             "output",
             "JSON" if json else "no terminal",
-            "a terminal: a check prints exact figures about people, for the owner alone; if they "
-            "may be where this is written to, give --yes-exact",
+            (
+                "a terminal: the check prints exact figures, for the data owner only; add "
+                "--yes-exact if it is safe to write them elsewhere"
+            ),
         )
     known = read_catalog(catalog_path(catalog))
     found = check_table(known, name)
@@ -147,7 +149,10 @@ def tune(  # noqa: PLR0913  # what is tuned, for what, and on whose account
         print_json({"catalog": str(path), **made.to_dict()})
         return
     _print_tuned(made)
-    say(f"Written to {path}. Questions that were asked before cost anew from here on.", plain=True)
+    say(
+        f"Written to {path}. Earlier questions will be charged again if they are repeated.",
+        plain=True,
+    )
 
 
 def _print_plan(plan: TunePlan, price: Preview, *, json: bool) -> None:
@@ -163,9 +168,9 @@ def _print_plan(plan: TunePlan, price: Preview, *, json: bool) -> None:
         [part.limit, str(part.measure.bins), f"{scale:g}"]
         for part, scale in zip(plan.parts, scales, strict=True)
     ]
-    say(f"tuning {plan.table.name}, one histogram of units for each limit:", plain=True)
-    print_words(["limit", "#bins", "#noise scale, in units"], rows)
-    fits = "it was measured before and costs nothing" if price.free else "it fits"
+    say(f"Tuning {plan.table.name}: one noisy histogram of people for each limit", plain=True)
+    print_words(["limit", "#bins", "#noise scale (people)"], rows)
+    fits = "it was measured before and costs nothing now" if price.free else "it fits"
     said = fits if price.fits else "it does not fit"
     say(f"epsilon {price.epsilon:g} of account {price.account}: {said}; nothing was charged")
 
@@ -174,15 +179,19 @@ def _print_tuned(made: TunedTable) -> None:
     rows = []
     for each in made.chosen:
         value = f"{each.high:g}" if each.low is None else f"{each.low:g} to {each.high:g}"
-        outside = (
-            "none seen" if not (each.below or each.above) else _outside(each.below, each.above)
+        outside = "none" if not (each.below or each.above) else _outside(each.below, each.above)
+        sure = (
+            f"each bin within {each.margin:.3g} people" if each.sure else "a guess: too few people"
         )
-        sure = f"each bin within {each.margin:.3g} units" if each.sure else "a guess: too few units"
         rows.append([each.limit, value, f"{each.step:g}", outside, sure])
-    heads = ["limit", "chosen", "#step", "units outside, about", "how sure (95 %)"]
+    heads = ["limit", "chosen", "#step", "people outside, about", "certainty (95 %)"]
     print_words(heads, rows)
     answer = made.answer
-    cost = "nothing: it was measured before" if answer.repeated else f"epsilon {answer.epsilon:g}"
+    cost = (
+        "nothing, because it was measured before"
+        if answer.repeated
+        else f"epsilon {answer.epsilon:g}"
+    )
     say(f"cost {cost}; account {answer.account}, receipt {answer.receipt}", plain=True)
 
 

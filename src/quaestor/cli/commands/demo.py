@@ -10,7 +10,7 @@ import typer
 from quaestor.accounting.compose import compose
 from quaestor.accounting.expressions import parse_releases
 from quaestor.accounting.numerics.digits import rounded_up
-from quaestor.cli.drawing.numbers import interval, print_explanation, print_json, say
+from quaestor.cli.drawing.numbers import print_explanation, print_json, say
 from quaestor.cli.options import Json
 from quaestor.errors import InvalidParameter
 
@@ -63,7 +63,7 @@ def _year(out: Path, *, json: bool) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        valid = f"a folder that can be made ({problem.strerror})"
+        valid = f"a folder that can be created ({problem.strerror})"
         raise InvalidParameter("out", str(out), valid) from None
     for name in ("region.svg", "region.png"):
         draw_regions(regions, out=out / name)
@@ -79,8 +79,8 @@ def _year(out: Path, *, json: bool) -> None:
     best = year.epsilon_bounds(delta=_DELTA)
     if basic is not None:
         say(
-            f"Adding epsilons up says {rounded_up(basic.upper)}; the truth is "
-            f"[bold]{rounded_up(best.upper)}[/bold], certified to {interval(best)}."
+            f"Adding up epsilons gives {rounded_up(basic.upper)}; the optimal bound is "
+            f"[bold]{rounded_up(best.upper)}[/bold]."
         )
     picture = out / "region.svg"
-    say(f"What an attacker can do with it is drawn in {picture} (and .png).", plain=True)
+    say(f"A figure of what an attacker can do is in {picture} (and .png).", plain=True)

@@ -137,12 +137,11 @@ def verify(
         say(f"{each.account}={each.head}", plain=True)
     entries = _counted(sum(each.entries for each in checked), "entry", "entries")
     accounts = _counted(len(checked), "account", "accounts")
-    hold = "holds" if len(checked) == 1 else "hold"
-    say(f"verified: {accounts} with {entries} {hold} together")
+    say(f"verified: {accounts} with {entries}, no tampering found")
     for each in checked:
         if each.problem is not None:
-            say(f"{each.account} takes no further charges: {each.problem}", plain=True)
-    say("[dim]Note the heads where those who write to the ledger cannot; see --head.[/dim]")
+            say(f"account {each.account} takes no further charges: {each.problem}", plain=True)
+    say("[dim]Record the heads where ledger users have no write access; see --head.[/dim]")
 
 
 def _counted(count: int, one: str, many: str) -> str:
@@ -265,6 +264,6 @@ def import_history(  # noqa: PLR0913  # what an entry says
     said = " + ".join(described["releases"][:5]) + (" + ..." if len(releases) > 5 else "")
     say(f"charged to {account} as entry {entry}: {said}", plain=True)
     if fixed_before.strip():
-        say("priced by the account's own rule, on your statement, which is kept")
+        say("charged by the account's own rule, based on your statement, which is stored")
     else:
-        say("priced by the sum of epsilons and deltas, since no --fixed-before was given")
+        say("charged by the sum of epsilons and deltas, because --fixed-before was not given")

@@ -48,7 +48,7 @@ def backup(
         verified = backup_ledger(book, file)
     _report(verified, {"backup": str(file)}, json=json)
     if not json:
-        say(f"backup written to {file}, and verified", plain=True)
+        say(f"backup written to {file} and verified", plain=True)
 
 
 def restore(
@@ -78,7 +78,7 @@ def restore(
     verified = restore_ledger(file, ledger_address(ledger), reason=reason, heads=noted)
     _report(verified, {"restored": str(file)}, json=json)
     if not json:
-        say("restored and verified; start every process that uses the ledger again", plain=True)
+        say("restored and verified; now restart every process that uses the ledger", plain=True)
 
 
 def pending(
@@ -100,7 +100,7 @@ def pending(
         print_json({"pending": [each.to_dict() for each in found]})
         return
     if not found:
-        say("nothing is left behind")
+        say("all charges are settled")
         return
     rows = [
         [
@@ -149,7 +149,10 @@ def clock(
     if json:
         print_json({"account": account, "before": before, "time": state.time, "head": state.head})
         return
-    say(f"account {account} goes on at {state.time}; its last entry was of {before}", plain=True)
+    say(
+        (f"account {account} continues at {state.time}; the time of its last entry was {before}"),
+        plain=True,
+    )
 
 
 def _report(verified: tuple[Verification, ...], described: dict[str, str], *, json: bool) -> None:

@@ -57,7 +57,10 @@ def list_people(ledger: LedgerPlace = HERE, json: Json = False) -> None:  # noqa
         print_json({"people": [each.to_dict() for each in listed]})
         return
     if not listed:
-        say("Nobody yet: quaestor people add NAME --role analyst", plain=True)
+        say(
+            ("There are no people yet. Add one with  quaestor people add NAME --role analyst"),
+            plain=True,
+        )
         return
     print_words(
         ["name", "roles", "groups", "active"],
@@ -107,7 +110,7 @@ def change(  # noqa: PLR0913  # what can be changed
     if json:
         print_json(changed.to_dict())
         return
-    state = ", ".join(changed.roles) if changed.active else "nobody: they are shut out"
+    state = ", ".join(changed.roles) if changed.active else "blocked: they cannot use the service"
     say(f"{changed.name} may use the service as {state}", plain=True)
 
 
@@ -116,14 +119,14 @@ def password(name: PersonName, ledger: LedgerPlace = HERE) -> None:
     """Set a person's password, typed twice or read from standard input."""
     if sys.stdin.isatty():
         given = getpass.getpass("New password: ")
-        if getpass.getpass("Once more: ") != given:
-            say("the two are different; nothing was changed", plain=True)
+        if getpass.getpass("Repeat the password: ") != given:
+            say("the passwords differ; nothing was changed", plain=True)
             raise typer.Exit(2)
     else:
         given = sys.stdin.readline().rstrip("\n")
     with opened(ledger) as book:
         book.people.set_password(name, given, by=_BY)
-    say(f"{name} can sign in by password", plain=True)
+    say(f"{name} can now sign in with the password", plain=True)
 
 
 @people.command("link")
@@ -135,7 +138,7 @@ def link(name: PersonName, ledger: LedgerPlace = HERE, json: Json = False) -> No
     if json:
         print_json({"name": name, "link": place})
         return
-    say(f"open this path of the service, once, within 15 minutes: {place}", plain=True)
+    say(f"open this path of the service once, within 15 minutes: {place}", plain=True)
 
 
 @people.command("link-identity")
@@ -172,7 +175,7 @@ def link_identity(  # noqa: PLR0913  # what an identity is
     if issuer is None:
         catalog = nearest_catalog()
         if catalog is None or catalog.provider is None:
-            valid = "given with --issuer, for the nearest catalog names no identity provider"
+            valid = "given with --issuer, because the nearest catalog names no identity provider"
             raise InvalidParameter("issuer", None, valid)
         issuer = catalog.provider.issuer
     identity = identity_to_link(issuer=issuer, subject=subject, email=email)
@@ -249,7 +252,10 @@ def create(  # noqa: PLR0913  # what a token says
         print_json({**made.to_dict(), "token": secret})
         return
     typer.echo(secret)
-    say(f"token {made.id} of {made.person}, until {made.expires[:10]}: it is shown now only")
+    say(
+        f"token {made.id} of {made.person}, valid until {made.expires[:10]}; copy it "
+        "now, it is not shown again"
+    )
 
 
 @token.command("list")

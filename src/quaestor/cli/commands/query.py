@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from quaestor.cli.arguments.files import check_picture, writing_to
 from quaestor.cli.arguments.question_plan import read_question_plan
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.options import CatalogFile, Json
+from quaestor.cli.options import CatalogFile, Json, Verbose
 from quaestor.cli.question_options import (
     Account,
     Analyst,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.answers.forms import Form
     from quaestor.curator.session import Curator
+    from quaestor.ledger import Account as LedgerAccount
 
 __all__ = ["AnswerForm", "preview", "query", "submit"]
 
@@ -125,6 +126,7 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
             help="Also draw the answer with its intervals into this .svg, .png or .pdf file.",
         ),
     ] = None,
+    verbose: Verbose = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Answer a SQL question with noise, and charge it to an account.
@@ -133,7 +135,7 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     a receipt. The same question again costs nothing, unless you add --anew. The exit status is 3
     if the account has too little budget left.
     """
-    wanted = _form(out, form, json=json)
+    wanted = _Shown(form=_form(out, form, json=json), out=out, plot=plot, json=json)
     _check_plot(plot)
     asked = {
         **_budget(epsilon, rho, within, confidence, of),
@@ -152,11 +154,11 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     if server is not None:
         with _remote(server, token, catalog, analyst, member_of) as remote:
             answer = remote.ask(sql, **asked)
-        _show(answer, None, form=wanted, out=out, plot=plot, analyst="", json=json)
+        _show(answer, None, wanted, analyst="", verbose=verbose)
         return
     with _curator(catalog) as curator:
         answer = curator.ask(sql, **asked, analyst=analyst, member_of=tuple(member_of or ()))
-        _show(answer, curator, form=wanted, out=out, plot=plot, analyst=analyst, json=json)
+        _show(answer, curator, wanted, analyst=analyst, verbose=verbose)
 
 
 def preview(  # noqa: PLR0913  # as for a query
@@ -179,6 +181,7 @@ def preview(  # noqa: PLR0913  # as for a query
     catalog: CatalogFile = None,
     server: Server = None,
     token: Token = "",
+    verbose: Verbose = False,  # noqa: FBT002
     json: Json = False,  # noqa: FBT002
 ) -> None:
     """Show what a question would cost and how accurate it would be; no charge, no data read."""
@@ -204,7 +207,7 @@ def preview(  # noqa: PLR0913  # as for a query
     if json:
         print_json(seen.to_dict())
         return
-    print_preview(seen)
+    print_preview(seen, verbose=verbose)
 
 
 def submit(  # noqa: PLR0913  # as for a query
@@ -257,7 +260,9 @@ def submit(  # noqa: PLR0913  # as for a query
         _submitted(payer, made, questions=len(questions), json=json)
         return
     if sql is None:
-        raise InvalidParameter("SQL", None, "given, or a file of several questions with --plan")
+        raise InvalidParameter(
+            "SQL", None, "given: a question in SQL; or give --plan FILE with several questions"
+        )
     with _curator(catalog) as curator:
         payer, made = curator.submit(
             sql,
@@ -277,7 +282,7 @@ def submit(  # noqa: PLR0913  # as for a query
 
 def _refuse_beside_plan(*given: object) -> None:
     if any(each is not None for each in given):
-        valid = "given without SQL and without its options: the file says them for each question"
+        valid = "given without SQL and its options, which the file has for each question"
         raise InvalidParameter("--plan", "a file and a question", valid)
 
 
@@ -287,9 +292,9 @@ def _submitted(payer: str, made: str, *, questions: int, json: bool) -> None:
         print_json({"account": payer, "approval": made, "status": "submitted", **several})
         return
     what = f"a plan of {questions} questions, " if questions > 1 else ""
-    say(f"{what}submitted to account {payer} as {made}: somebody else can approve it", plain=True)
+    say(f"{what}submitted to account {payer} as {made}: another person can approve it", plain=True)
     then = "each question, as it is in the file," if questions > 1 else "the same"
-    say(f"then ask {then} with  quaestor query ... --approval {made}", plain=True)
+    say(f"After approval, ask {then} with  quaestor query ... --approval {made}", plain=True)
 
 
 @contextmanager
@@ -301,11 +306,14 @@ def _remote(
     from quaestor.cli.drawing.progress import waiting
 
     if not token:
-        valid = "given, in the environment variable QUAESTOR_TOKEN: an owner makes one for you"
+        valid = (
+            "given, with --token or the environment variable QUAESTOR_TOKEN; an owner of "
+            "the service can create one for you"
+        )
         raise InvalidParameter("--token", None, valid)
     for name, given in (("catalog", catalog), ("analyst", analyst), ("member-of", member_of)):
         if given:
-            valid = "left out with --server: the service knows it"
+            valid = "left out with --server, because the service sets it"
             raise InvalidParameter(f"--{name}", str(given), valid)
     with waiting() as progress:
         yield quaestor.connect(server, token=token, progress=progress)
@@ -336,7 +344,7 @@ def _budget(
 
     if sum(given is not None for given in (epsilon, rho, within)) != 1:
         raise InvalidParameter(
-            "budget", None, "given in one way: --epsilon 0.1, --rho 0.005 or --within 50"
+            "budget", None, "given in exactly one way: --epsilon 0.1, --rho 0.005 or --within 50"
         )
     if within is None:
         return {"epsilon": epsilon, "rho": rho}
@@ -350,7 +358,7 @@ def _form(out: Path | None, named: AnswerForm | None, *, json: bool) -> Form:
     if out is None:
         form = FORMS[AnswerForm.json if json else (named or AnswerForm.table)]
         if not form.text:
-            raise InvalidParameter("--out", None, f"a file, for {form.name} is not for terminals")
+            raise InvalidParameter("--out", None, f"given: the format {form.name} needs a file")
         return form
     _check_folder("--out", out)
     return form_for(out, name=named)
@@ -369,19 +377,20 @@ def _check_plot(plot: Path | None) -> None:
         raise MissingExtra("matplotlib", extra="plot", purpose="drawing")
 
 
-def _show(  # noqa: PLR0913  # the answer, how and where it is wanted
-    answer: Answer,
-    curator: Curator | None,
-    *,
-    form: Form,
-    out: Path | None,
-    plot: Path | None,
-    analyst: str,
-    json: bool,
-) -> None:
-    """On the terminal, or into files of which one line tells."""
-    from quaestor.cli.drawing.answers import print_answer
+class _Shown(NamedTuple):
+    """In which form an answer is wanted, and where."""
 
+    form: Form
+    out: Path | None
+    plot: Path | None
+    json: bool
+
+
+def _show(
+    answer: Answer, curator: Curator | None, wanted: _Shown, *, analyst: str, verbose: bool
+) -> None:
+    """On the terminal, or into files that one line names."""
+    form, out, plot, json = wanted
     if plot is not None:
         from quaestor.curator.answers.pictures import draw
 
@@ -397,15 +406,30 @@ def _show(  # noqa: PLR0913  # the answer, how and where it is wanted
         read = json_module.loads(answer.to_json())
         print_json({**read, "repeated": answer.repeated, **wrote})
     elif form.name == "table" and out is None:
-        standing = (
-            None
-            if curator is None
-            else curator.account(str(answer.account)).standing_on(answer.dataset, analyst=analyst)
-        )
-        print_answer(answer, standing)
+        _print_table(answer, curator, analyst=analyst, verbose=verbose)
     elif out is None:
         typer.echo(form.written(answer), nl=False)
     if wrote and not json:
         receipt = "" if answer.receipt is None else f", receipt {answer.receipt}"
-        files_told = " and ".join(wrote.values())
-        typer.echo(f"Wrote {files_told}{receipt} of account {answer.account}", err=out is None)
+        names = " and ".join(wrote.values())
+        typer.echo(f"Wrote {names}{receipt} of account {answer.account}", err=out is None)
+
+
+def _print_table(answer: Answer, curator: Curator | None, *, analyst: str, verbose: bool) -> None:
+    """The answer, and what its account has left for who asks."""
+    from quaestor.cli.drawing.answers import print_answer
+
+    if curator is None:
+        print_answer(answer, None, more=None, verbose=verbose)
+        return
+    account = curator.account(str(answer.account))
+    standing = account.standing_on(answer.dataset, analyst=analyst)
+    print_answer(answer, standing, more=_more(account, answer, analyst), verbose=verbose)
+
+
+def _more(account: LedgerAccount, answer: Answer, analyst: str) -> int | None:
+    """How many more questions like this fit, by the account's own rule; None if it has no such."""
+    policy = account.definition.policy
+    if not policy.chosen_freely or policy.calendar is not None:
+        return None
+    return account.price(answer.releases, dataset=answer.dataset, analyst=analyst).times

@@ -75,9 +75,9 @@ def region(  # noqa: PLR0913  # what may be drawn
     own = {"--epsilon": epsilon, "--delta": delta, "--count": count}
     if figure is not None:
         if releases:
-            raise InvalidParameter("releases", releases[0], "left out when --figure is given")
+            raise InvalidParameter("releases", releases[0], "left out with --figure")
         if log:
-            raise InvalidParameter("--log", log, "left out when --figure is given")
+            raise InvalidParameter("--log", log, "left out with --figure")
         _paper_figure(figure, out, own, json=json)
         return
     for option, value in own.items():
@@ -85,7 +85,9 @@ def region(  # noqa: PLR0913  # what may be drawn
             raise InvalidParameter(option, value, "left out without --figure")
     curves = [(text, _curve(text)) for text in releases or []]
     if not curves:
-        raise InvalidParameter("releases", [], "given, one curve each (or --figure)")
+        raise InvalidParameter(
+            "releases", None, "given: the releases of at least one curve (or --figure)"
+        )
     if out is not None:
         from quaestor.figures.region import draw_regions
 
@@ -101,7 +103,7 @@ def region(  # noqa: PLR0913  # what may be drawn
         return
     _table(curves)
     if out is not None:
-        say(f"drawn into {out}", plain=True)
+        say(f"figure written to {out}", plain=True)
 
 
 def _curve(text: str) -> Composition:
@@ -123,7 +125,7 @@ def _paper_figure(number: str, out: Path | None, own: dict[str, Any], *, json: b
         asked = {name: value for name, value in given.items() if value is not None}
         print_json({"out": str(path), "figure": number, **asked})
     else:
-        say(f"figure {number} drawn into {path}", plain=True)
+        say(f"figure {number} written to {path}", plain=True)
 
 
 def _numbers(text: str, curve: Composition) -> dict[str, Any]:

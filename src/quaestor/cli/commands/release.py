@@ -10,7 +10,7 @@ import typer
 
 from quaestor.accounting.compose import compose
 from quaestor.accounting.expressions import parse_release
-from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.numerics.digits import rounded_up, typed
 from quaestor.cli.arguments.files import read_numbers
 from quaestor.cli.drawing.numbers import print_json, say
 from quaestor.cli.options import Json
@@ -78,7 +78,7 @@ def release(  # noqa: PLR0913  # the ways to say what is released
     drawing = mechanism_for(parse_release(mechanism))
     compose(drawing.loss).epsilon_bounds(delta=delta)  # a bad delta is found before the draw
     if (value is None) == (file is None):
-        raise InvalidParameter("value", value, "given, or else a --csv file")
+        raise InvalidParameter("value", value, "given; or give --csv FILE and --column NAME")
     if file is None:
         _show(release_value(drawing, _number(str(value))), delta, json=json)
     else:
@@ -105,11 +105,11 @@ def _of_column(
     from quaestor.mechanisms.base import AdditiveNoise
 
     if not isinstance(drawing, AdditiveNoise):
-        raise InvalidParameter("mechanism", drawing, "one that adds noise, for a column")
+        raise InvalidParameter("mechanism", drawing, "a mechanism that adds noise, for a column")
     if statistic is Statistic.COUNT:
         return release_count(drawing, entries)
     if clamp is None:
-        raise InvalidParameter("clamp", clamp, f"given for a {statistic}: the least and the most")
+        raise InvalidParameter("clamp", clamp, f"given for a {statistic}: --clamp LOW HIGH")
     low, high = clamp
     released = release_sum if statistic is Statistic.SUM else release_mean
     return released(drawing, entries, low=low, high=high)
@@ -140,4 +140,4 @@ def _show(figure: Figure, delta: float, *, json: bool) -> None:
     reach = "" if error is None else f", {CONFIDENCE:.0%} within {rounded_up(error.upper)}"
     say(f"standard error {rounded_up(figure.standard_error)}{reach}")
     say(f"cost: {' + '.join(releases)}", plain=True)
-    say(f"epsilon = [bold]{rounded_up(bounds.upper)}[/bold] at delta = {delta!r}")
+    say(f"epsilon = [bold]{rounded_up(bounds.upper)}[/bold] at delta = {typed(delta)}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.numerics.digits import TO_TYPE, rounded_up, typed
 from quaestor.accounting.papers.least_variance import least_variances
 from quaestor.cli.drawing.numbers import print_json, print_table, say
 from quaestor.cli.options import Delta, Epsilon, Json
@@ -42,13 +42,13 @@ def variance(
         )
         return
     print_table(
-        f"variance of one answer of {count}: epsilon = {epsilon!r}, delta = {delta!r}",
+        f"variance of one answer of {count}: epsilon = {typed(epsilon)}, delta = {typed(delta)}",
         ["noise", "#variance", "#paper", "stated in"],
         (
             [
                 type(row.release).__name__,
-                rounded_up(row.variance),
-                "-" if row.paper is None else rounded_up(row.paper),
+                rounded_up(row.variance, digits=TO_TYPE),
+                "-" if row.paper is None else rounded_up(row.paper, digits=TO_TYPE),
                 row.source,
             ]
             for row in rows
@@ -56,4 +56,4 @@ def variance(
     )
     for row in rows:
         if row.source and not row.stated:
-            say(f"[dim]{row.source}: the target is outside the range for which it is proved[/dim]")
+            say(f"[dim]{row.source}: proved only for other targets[/dim]")

@@ -18,7 +18,7 @@ ledger = "ledger.db"
 
 [tables.labs]                             # 400,123 laboratory results of 15,666 patients
 file = "labs.parquet"
-unit = "id"                               # whom a row is about
+unit = "id"                               # the privacy unit: identifies a patient
 rows = 60                                 # of one patient, so many rows count in a group,
 groups = 6                                # and so many groups
 dataset = "liver"

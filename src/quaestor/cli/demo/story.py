@@ -36,7 +36,7 @@ def fresh_folder(out: Path) -> Path:
             break
         else:
             return folder
-    raise InvalidParameter("out", str(out), "a folder that can be made")
+    raise InvalidParameter("out", str(out), "a folder that can be created")
 
 
 def story(folder: Path, *, aloud: bool) -> dict[str, Any]:
@@ -49,19 +49,20 @@ def story(folder: Path, *, aloud: bool) -> dict[str, Any]:
         curator.open_account(ACCOUNT)
         if aloud:
             say("[bold]A liver study, asked in SQL[/bold]")
-            say(f"{rows:,} laboratory results of 15,666 patients, who are protected as a whole;")
+            say(f"{rows:,} laboratory results of 15,666 patients; the privacy unit is a patient;")
             say(f"declared in {folder / 'quaestor.toml'}", plain=True)
-            say("Of one patient, at most 60 results count in a group: a part of what is off below.")
+            say("At most 60 results of one patient count in a group, so some figures are too low.")
             say(curator.account(ACCOUNT).words().split(". ")[0] + ".\n", plain=True)
         told = [_ask(curator, asked, folder, aloud=aloud) for asked in QUESTIONS]
         refused = _refused(curator, aloud=aloud)
         checked = curator.ledger.verify()
         if aloud:
             _burn_down(told)
-            print_standing_on(_standing(curator))
+            print_standing_on(_standing(curator), more=None, verbose=False)
             entries = sum(1 for _ in curator.account(ACCOUNT).entries())
-            say(f"The ledger holds together: {entries} entries, head {checked[0].head[:16]}...")
-            say(f"Ask on:  quaestor query --catalog {folder / 'quaestor.toml'} ...", plain=True)
+            head = f"head {checked[0].head[:16]}..."
+            say(f"The ledger verified: {entries} entries, no tampering found, {head}")
+            say(f"Next:  quaestor query --catalog {folder / 'quaestor.toml'} ...", plain=True)
     return {"folder": str(folder), "rows": rows, "answers": told, "refused": refused}
 
 
@@ -89,9 +90,9 @@ def _ask(curator: Curator, asked: DemoQuestion, folder: Path, *, aloud: bool) ->
         say(f"[bold]{asked.title}[/bold] ({price})")
         say(f"  {asked.sql}", plain=True)
         for one in seen.expected:
-            say(f"  foreseen: {one.name} {one.words}", plain=True)
+            say(f"  expected: {one.name} {one.words}", plain=True)
         if answer.repeated:
-            say("  The same answer again, from the ledger: it cost nothing.")
+            say("  The same answer again, from the ledger, at no cost.")
         foreseen = tuple(f"{one.name}: " for one in seen.expected)
         for note in answer.notes:
             if not note.startswith(foreseen):
@@ -197,7 +198,7 @@ def _refused(curator: Curator, *, aloud: bool) -> dict[str, Any]:
 
 
 def _burn_down(told: list[dict[str, Any]]) -> None:
-    say("[bold]What was left after each[/bold]")
+    say("[bold]Budget left after each question[/bold]")
     for one in told:
         paid = "free" if one["repeated"] else f"receipt {one['receipt']}"
         drawn = bar(one["left"], cells=BAR_CELLS)

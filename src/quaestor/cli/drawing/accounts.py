@@ -1,4 +1,4 @@
-"""Accounts drawn for people: burn-down bars, meters, and what still fits."""
+"""Accounts drawn for people: what is left as bars, what still fits, and every limit if asked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 
-from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.numerics.digits import rounded_down, rounded_up, typed
 from quaestor.accounting.releases import counts_of
 from quaestor.cli.drawing.numbers import bar_and_percent, print_words, say
 
@@ -53,17 +53,21 @@ def left_in_words(release: str, left: int) -> str:
 def unit_in_words(releases: Sequence[Release]) -> str:
     """What is counted where one asks how many more would fit: single releases, or whole lists."""
     kinds = list(counts_of(releases))
-    return str(kinds[0]) if len(kinds) == 1 else "the same list"
+    return str(kinds[0]) if len(kinds) == 1 else "these releases together"
 
 
-def print_price(priced: Price) -> None:
-    """Whether it fits, what it asks of every meter, and what would fit."""
-    say(("it fits" if priced.fits else "it does [bold]not[/bold] fit") + escape(of_quota(priced)))
-    print_words(["meter", ""], [[each.title, each.words()] for each in priced.readings])
+def print_price(priced: Price, *, verbose: bool) -> None:
+    """Whether it fits, and how many would; with ``verbose``, every limit of the account."""
+    fits = "It fits" if priced.fits else "It does [bold]not[/bold] fit"
+    say(f"{fits}{escape(of_quota(priced))}. Nothing was charged.")
+    if priced.short is not None:
+        say(f"{priced.short.title}: {priced.short.words()}", plain=True)
+    if verbose:
+        print_words(["limit", ""], [[each.title, each.words()] for each in priced.readings])
     if priced.would_fit is not None:
-        say(f"instead, {priced.would_fit} would fit{of_quota(priced)}", plain=True)
+        say(f"Instead, {priced.would_fit} would fit{of_quota(priced)}.", plain=True)
     count = count_in_words(priced.left)
-    say(f"{count} of {unit_in_words(priced.releases)} would fit in all", plain=True)
+    say(f"In total, {count} of {unit_in_words(priced.releases)} would fit.", plain=True)
 
 
 def of_quota(priced: Price) -> str:
@@ -76,21 +80,22 @@ def print_promise(standing: Standing) -> None:
     definition = standing.definition
     closes = f", closes {definition.closes[:19]}Z" if definition.closes else ""
     state = ", closed" if standing.closed else closes
-    target = f"epsilon {definition.epsilon!r}, delta {definition.delta!r}"
+    target = f"epsilon {typed(definition.epsilon)}, delta {typed(definition.delta)}"
     calendar = definition.policy.calendar
     target += "" if calendar is None else f" for each {calendar.every}"
     say(f"account {definition.name}: {definition.policy.kind}, {target}{state}", plain=True)
     plain = Console(highlight=False, emoji=False)
     if standing.problem is not None:
         plain.print(f"It takes no further charges: {standing.problem}.", markup=False)
-        plain.print("It was opened with this promise:", markup=False)
+        plain.print("It was opened with this guarantee:", markup=False)
     plain.print(standing.words, markup=False)
     if standing.together is not None and standing.together.epsilon is not None:
         both = standing.together
         names, lost = ", ".join(both.accounts), rounded_up(standing.together.epsilon)
-        say(f"lost in all by {names}: at most epsilon {lost}, delta {both.delta!r}", plain=True)
+        total = f"at most epsilon {lost}, delta {typed(both.delta)}"
+        say(f"accounts {names} together: {total}", plain=True)
     if standing.planned is not None:
-        say(f"all that is declared loses epsilon {rounded_up(standing.planned)}")
+        say(f"all declared releases together: epsilon {rounded_up(standing.planned)}")
 
 
 def print_what_fits(standing: Standing) -> None:
@@ -112,8 +117,8 @@ def print_accounts(accounts: Iterable[AccountSummary]) -> None:
         [
             each.definition.name,
             each.definition.policy.kind + _each(each) + _condition(each),
-            repr(each.definition.epsilon),
-            repr(each.definition.delta),
+            typed(each.definition.epsilon),
+            typed(each.definition.delta),
             _some(each.definition.datasets),
             bar_and_percent(each.least.left, cells=8),
             str(each.entries),
@@ -139,25 +144,26 @@ def _some(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
-def print_standing(standing: Standing) -> None:
-    """The account, its burn-down, its meters and its odometer."""
+def print_standing(standing: Standing, *, verbose: bool) -> None:
+    """The account, what is left of it and the loss so far; with ``verbose``, every limit."""
     definition = standing.definition
     print_promise(standing)
     shared = bool(definition.shares)
     by_block = definition.policy.calendar is not None
-    # of blocks that were never charged all is left
-    used = [each for each in standing.meters if not by_block or each.balance.spent != 0]
-    holders, meters = map(_holder, standing.holders), map(_meter, used)
-    _print_cells("Burn-down", ["dataset", "#left"], holders, shared=shared)
-    _print_cells("Meters", ["dataset", "meter", "rule", "#used", "#left"], meters, shared=shared)
+    _print_cells("Budget left", ["dataset", "#left"], map(_holder, standing.holders), shared=shared)
+    if verbose:
+        # of blocks that were never charged all is left
+        used = [each for each in standing.meters if not by_block or each.balance.spent != 0]
+        heads = ["dataset", "limit", "rule", "#used", "#left"]
+        _print_cells("Limits", heads, map(_meter, used), shared=shared)
     print_what_fits(standing)
     more = len(definition.datasets) - len(standing.datasets)
     if more:
-        say(f"and {more} datasets more; --dataset NAME shows one")
+        say(f"and {more} more datasets; --dataset NAME shows one")
     reading = standing.odometer
-    lost = "no finite epsilon" if math.isinf(reading.epsilon) else rounded_up(reading.epsilon)
-    chance = f"except with probability {reading.delta!r}"
-    say(f"odometer: at most [bold]{lost}[/bold] was lost so far, {chance}")
+    finite = not math.isinf(reading.epsilon)
+    lost = f"epsilon [bold]{rounded_up(reading.epsilon)}[/bold]" if finite else "no finite epsilon"
+    say(f"privacy loss so far: at most {lost}, except with probability {typed(reading.delta)}")
     counts = (f"{standing.statuses[name]} {name}" for name in ("released", "reserved", "void"))
     say(f"entries: {', '.join(counts)}")
     for each in standing.declarations:
@@ -196,16 +202,14 @@ def _where(dataset: str, block: str) -> str:
 
 
 def _meter(line: MeterStanding) -> Sequence[str]:
-    from quaestor.ledger.amounts import shown_above, shown_below
-
     balance = line.balance
     if balance.spent is None or balance.remaining is None:
-        used = left = "of no use"
+        used = left = "not applicable"
     else:
-        used, left = shown_above(balance.spent), shown_below(balance.remaining)
+        used, left = rounded_up(balance.spent), rounded_down(balance.remaining)
     where = _where(balance.dataset, balance.block)
     return where, _whose(balance.analyst), balance.meter, line.rule, used, left
 
 
 def _whose(analyst: str | None) -> str:
-    return "everybody" if analyst is None else analyst
+    return "all analysts" if analyst is None else analyst

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 
+from quaestor.accounting.numerics.digits import rounded_down, rounded_up
 from quaestor.cli.drawing.fitted_tables import FittedTable, TableColumn
-from quaestor.cli.drawing.numbers import bar, print_table, say
+from quaestor.cli.drawing.numbers import bar, percent_down, print_table, say
 
 if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer
@@ -22,8 +22,10 @@ __all__ = ["BAR_CELLS", "print_answer", "print_preview", "print_standing_on"]
 BAR_CELLS = 30
 
 
-def print_answer(answer: Answer, standing: HolderStanding | None) -> None:
-    """The table, the notes, the cost with its receipt, and how the account stands if known."""
+def print_answer(
+    answer: Answer, standing: HolderStanding | None, *, more: int | None, verbose: bool
+) -> None:
+    """The table, the notes, the cost with its receipt, and what is left of the budget if known."""
     shown = answer.to_table()
     FittedTable(
         columns=[
@@ -40,19 +42,45 @@ def print_answer(answer: Answer, standing: HolderStanding | None) -> None:
         say(f"data version {answer.data_version}", plain=True)
     if answer.repeated:
         say("Asked before: this is the same answer, and it cost nothing now.")
+    if verbose:
+        for release in answer.releases:
+            say(f"releases {release}", plain=True)
     if standing is not None:
-        print_standing_on(standing)
+        print_standing_on(standing, more=more, verbose=verbose)
 
 
-def print_standing_on(standing: HolderStanding) -> None:
-    """What is left, as a bar and in words."""
-    part = f"{math.floor(1000 * standing.left) / 10:g} %"
+def print_standing_on(standing: HolderStanding, *, more: int | None, verbose: bool) -> None:
+    """What is left, as a bar and in words; ``more`` is how many more questions like this fit."""
+    part = percent_down(standing.left)
     drawn = bar(standing.left, cells=BAR_CELLS)
-    say(f"left  {drawn}  {part} of {standing.holder} ({standing.meter})", plain=True)
+    words = f"{part} of {standing.holder}{_epsilon_left(standing)}"
+    say(f"left  {drawn}  {words}{_more_like_this(more)}", plain=True)
+    if verbose:
+        for meter in standing.meters:
+            say(f"  {meter.balance.meter} ({meter.rule}): {percent_down(meter.left)}", plain=True)
 
 
-def print_preview(preview: Preview) -> None:
-    """What is asked, how accurate it would be, what it would take, and whether it fits."""
+def _epsilon_left(standing: HolderStanding) -> str:
+    """In epsilon, where that is what is counted; other limits are no epsilon."""
+    for meter in standing.meters:
+        balance = meter.balance
+        if meter.balance.meter == standing.meter == "epsilon" and balance.remaining is not None:
+            left = rounded_down(max(balance.remaining, Fraction(0)))
+            return f", epsilon {left} of {rounded_down(balance.limit)}"
+    return ""
+
+
+def _more_like_this(more: int | None) -> str:
+    from quaestor.cli.drawing.accounts import count_in_words
+
+    if more is None:
+        return ""
+    questions = "question" if more == 1 else "questions"
+    return f"; {count_in_words(more)} more {questions} like this"
+
+
+def print_preview(preview: Preview, *, verbose: bool) -> None:
+    """What is asked, how accurate it would be, what it would cost, and whether it fits."""
     say(preview.question, plain=True)
     sure = f"{100 * preview.confidence:g} %"
     expected = [
@@ -61,22 +89,26 @@ def print_preview(preview: Preview) -> None:
     ]
     if expected:
         print_table("", ["figure", "#standard error", f"error ({sure})"], expected)
-    for release in preview.releases:
-        say(f"releases {release}", plain=True)
     for note in preview.notes:
         say(note, plain=True)
     say(f"costs {_cost(preview.epsilon, preview.delta)} on account {preview.account}", plain=True)
-    meters = [
-        [escape(one.name), _up(one.requested), _share(one.share), _down(one.left)]
-        for one in preview.meters
-    ]
-    print_table("", ["meter", "#takes", "#of all", "#leaves"], meters)
+    if verbose:
+        for release in preview.releases:
+            say(f"releases {release}", plain=True)
+        limits = [
+            [escape(one.name), _up(one.requested), _share(one.share), _down(one.left)]
+            for one in preview.meters
+        ]
+        print_table("", ["limit", "#takes", "#of all", "#leaves"], limits)
+    if preview.left is not None:
+        drawn, part = bar(preview.left, cells=BAR_CELLS), percent_down(preview.left)
+        say(f"{'left' if preview.free else 'leaves'}  {drawn}  {part} of the budget", plain=True)
     say(preview.verdict, plain=True)
 
 
 def _cost(epsilon: float | None, delta: float | None) -> str:
     if epsilon is None:
-        return f"more than any epsilon at delta {delta:g}"
+        return f"no finite epsilon at delta {_up(delta)}"
     at = f" at delta {_up(delta)}" if delta else ""
     return f"epsilon {_up(epsilon)}{at}"
 
@@ -92,12 +124,8 @@ def _share(share: float | None) -> str:
 
 
 def _up(value: float | None) -> str:
-    from quaestor.ledger.amounts import shown_above
-
-    return "-" if value is None else shown_above(Fraction(value))
+    return "-" if value is None else rounded_up(value)
 
 
 def _down(value: float | None) -> str:
-    from quaestor.ledger.amounts import shown_below
-
-    return "-" if value is None else shown_below(Fraction(value))
+    return "-" if value is None else rounded_down(value)

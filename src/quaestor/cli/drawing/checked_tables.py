@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXACT", "print_check"]
 
-EXACT = "EXACT: read from the data as they are, for the owner alone. Not private, and not charged."
+EXACT = "EXACT figures, for the data owner only: not private, and not charged."
 _WIDTH = 32
 _LONGEST = 40
 
@@ -39,22 +39,22 @@ def print_check(table: Table, found: TableCheck) -> None:
         if remedy.command:
             say(f"    {remedy.command}", plain=True)
     if not found.remedies:
-        say("Nothing is lost in reading, and neither bounds nor caps leave anything out.")
+        say("All values can be read, and neither bounds nor caps cut anything.")
 
 
 def _lines(table: Table, found: TableCheck) -> Iterator[str]:
     lines = found.lines
     if found.lost:
-        yield f"{found.lost:,} lines of the files are not rows: no answer counts them"
+        yield f"{found.lost:,} lines of the files are not valid rows and are ignored"
     if lines is not None and lines.undecodable:
         at = lines.first_undecodable
         yield f"{lines.undecodable:,} lines are not UTF-8 (the first is line {at})"
     if lines is not None and lines.ragged and lines.first_ragged is not None:
         at, has, wanted = lines.first_ragged
         some = f"(line {at} has {has}, the header {wanted})"
-        yield f"{lines.ragged:,} lines have another number of fields than the header {some}"
+        yield f"{lines.ragged:,} lines do not have as many fields as the header {some}"
     if found.without_unit:
-        yield f"{found.without_unit:,} rows have no {table.unit}: no answer counts them"
+        yield f"{found.without_unit:,} rows have no {table.unit} and are ignored"
 
 
 def _figures(column: ColumnCheck) -> list[str]:
@@ -92,17 +92,17 @@ def _words(column: ColumnCheck) -> Iterator[str]:
 def _print_people(table: Table, people: UnitCheck) -> None:
     limits = table.contribution
     rows, groups = (1, 1) if limits is None else (limits.rows, limits.groups)
-    say(f"{people.units:,} different {table.unit}; rows of each:", plain=True)
+    say(f"{people.units:,} different values of {table.unit}; rows per value:", plain=True)
     _print_histogram(people.rows, rows)
-    say(f"  the cap of {rows} rows leaves out {_percent(people.rows_cut)} of all rows")
+    say(f"  the cap of {rows} rows cuts {_percent(people.rows_cut)} of all rows")
     if table.total_rows is not None:
         cut = _percent(people.total_cut)
-        say(f"  total_rows = {table.total_rows} leaves out {cut} of all rows")
+        say(f"  total_rows = {table.total_rows} cuts {cut} of all rows")
     for group in people.groups:
-        say(f"groups by {group.column} that one {table.unit} is in:", plain=True)
+        say(f"groups by {group.column} per {table.unit}:", plain=True)
         _print_histogram(group.units, groups)
         cut = _percent(group.rows_cut)
-        say(f"  {rows} rows in each of {groups} groups leave out about {cut} of its rows")
+        say(f"  {rows} rows in each of {groups} groups cut about {cut} of its rows")
 
 
 def _print_histogram(counts: Mapping[int, int], cap: int) -> None:
@@ -111,7 +111,7 @@ def _print_histogram(counts: Mapping[int, int], cap: int) -> None:
     largest = max((count for _, _, count in bins), default=1)
     for first, last, count in bins:
         name = f"{first}" if first == last else f"{first} to {last}"
-        beyond = " beyond the cap" if first > cap else ""
+        beyond = " above the cap" if first > cap else ""
         drawn = full * max(1, round(_WIDTH * count / largest))
         say(f"  {name:>16} {drawn} {count:,}{beyond}", plain=True)
 

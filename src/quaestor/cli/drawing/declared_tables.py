@@ -24,16 +24,27 @@ def print_declared(table: Table) -> None:
     say(f"table {table.name}, {_place(table.source)}", plain=True)
     written = format_values(table.source.format)
     if written:
-        say(f"written with {', '.join(f'{k} {_shown(v)}' for k, v in written.items())}", plain=True)
+        say(
+            f"file format: {', '.join((f'{k} {_shown(v)}' for k, v in written.items()))}",
+            plain=True,
+        )
     if table.unit is None:
-        say("public: its rows are about nobody")
+        say("public: its rows are not about people")
     else:
         limits = _limits(table)
-        say(f"unit {table.unit}, {limits}, paid by dataset {table.dataset}", plain=True)
-        say(f"rows without a value in {table.unit} never count", plain=True)
+        say(
+            (f"privacy unit {table.unit}, at most {limits}, charged to dataset {table.dataset}"),
+            plain=True,
+        )
+        say(f"rows without a value in {table.unit} are ignored", plain=True)
     missing = dict(missing_facts(table))
     rows = [
-        [c.name, c.kind, "the unit" if c.name == table.unit else _facts(c), missing.get(c.name, "")]
+        [
+            c.name,
+            c.kind,
+            "privacy unit" if c.name == table.unit else _facts(c),
+            missing.get(c.name, ""),
+        ]
         for c in table.columns
     ]
     heads = ["column", "kind", "declared", "still missing"]

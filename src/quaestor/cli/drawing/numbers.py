@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.numerics.digits import TO_TYPE, rounded_up, typed
 from quaestor.cli.drawing.fitted_tables import FittedTable, TableColumn
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "bar",
     "bar_and_percent",
     "interval",
+    "percent_down",
     "print_explanation",
     "print_json",
     "print_table",
@@ -65,6 +66,11 @@ def bar_and_percent(left: Fraction | float, *, cells: int = 20) -> str:
     return f"{bar(left, cells=cells)} {_kept(left, 100):>3} %"
 
 
+def percent_down(left: Fraction | float) -> str:
+    """What is left in per cent, rounded down to a tenth."""
+    return f"{math.floor(1000 * min(max(left, 0), 1)) / 10:g} %"
+
+
 def _kept(left: Fraction | float, parts: int) -> int:
     """How many of so many parts are left: in whole, or one, if it is less and not nothing."""
     rest = min(max(left, 0), 1)
@@ -79,13 +85,13 @@ def print_words(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
 def print_explanation(explanation: Explanation) -> None:
     """Draw the theorems side by side, the winner marked."""
     print_table(
-        f"{explanation.quantity} at {explanation.given} = {explanation.value!r}",
+        f"{explanation.quantity} at {explanation.given} = {typed(explanation.value)}",
         ["", "theorem", f"#{explanation.quantity}", "stated in"],
         (
             [
                 ">" if row.best else "",
                 f"[bold]{row.theorem}[/bold]" if row.best else row.theorem,
-                "-" if row.bounds is None else rounded_up(row.bounds.upper),
+                "-" if row.bounds is None else rounded_up(row.bounds.upper, digits=TO_TYPE),
                 row.source,
             ]
             for row in explanation

@@ -259,8 +259,10 @@ class OfNumbers(AggregateKind):
             )
         if not facts.bounded:
             raise RefusedQuery(
-                f"{word} of {spell(operand)} has no bounds: one person could change it without "
-                "limit",
+                (
+                    f"{word} of {spell(operand)} has no bounds, so one person could change it "
+                    "without limit"
+                ),
                 remedy=bounds_remedy(operand),
             )
         if not facts.most <= 1e15:

@@ -38,7 +38,8 @@ def read_distinct(inner: Any, reader: SqlReader) -> SqlCall:
     reader.only(inner, "expressions")
     if len(inner.expressions) != 1:
         raise RefusedQuery(
-            "combinations of columns are not counted", remedy="COUNT(DISTINCT x) of one column"
+            "COUNT(DISTINCT ...) of several columns is not supported",
+            remedy="COUNT(DISTINCT x) of one column",
         )
     return SqlCall(function="distinct", operand=inner.expressions[0])
 
@@ -53,8 +54,11 @@ class _Different(AggregateKind):
             return Aggregate(function=UnitsKind.name)
         if facts.kind == "real":
             raise RefusedQuery(
-                "different real numbers are not counted: rounding decides which differ",
-                remedy=f"count whole ones: COUNT(DISTINCT FLOOR({spell(operand)}))",
+                (
+                    "COUNT(DISTINCT ...) of real numbers is not supported: it would depend on "
+                    "rounding"
+                ),
+                remedy=f"count whole numbers: COUNT(DISTINCT FLOOR({spell(operand)}))",
             )
         return Aggregate(function=DistinctKind.name, operand=operand)
 

@@ -110,7 +110,7 @@ class _OfPairs(OfNumbers):
     ) -> Aggregate:
         """Both numbers with their bounds, each NULL where the other one is."""
         if operand is None or second is None:
-            raise RefusedQuery(f"{self.word} is of two numbers", remedy=f"write {self.word}(x, y)")
+            raise RefusedQuery(f"{self.word} takes two numbers", remedy=f"write {self.word}(x, y)")
         one = self.planned(operand, analysis.facts(operand), probability=probability)
         other = self.planned(second, analysis.facts(second), probability=probability)
         assert one.operand is not None  # noqa: S101  # of a number there is one

@@ -38,7 +38,7 @@ def quantile(of: Termlike, probability: float) -> Term:
     """
     if not 0 <= probability <= 1:
         raise RefusedQuery(
-            "a quantile's probability is from 0 to 1", remedy="write quantile(x, 0.9)"
+            "the probability of a quantile must be from 0 to 1", remedy="write quantile(x, 0.9)"
         )
     return measured("quantile", of, float(probability))
 
@@ -83,7 +83,7 @@ def _read_within(node: Any, reader: SqlReader) -> SqlCall:
     reader.only(inner, "this")
     reader.only(order, "expressions")
     if len(order.expressions) != 1:
-        raise RefusedQuery("a quantile is of one column", remedy="write WITHIN GROUP (ORDER BY x)")
+        raise RefusedQuery("a quantile takes one column", remedy="write WITHIN GROUP (ORDER BY x)")
     (ordered,) = order.expressions
     reader.only(ordered, "this", "desc")
     probability = _probability(inner.this, reader)
@@ -101,7 +101,8 @@ def _probability(node: Any, reader: SqlReader) -> float:
     ) and 0 <= made.value <= 1:
         return float(made.value)
     raise RefusedQuery(
-        "a quantile's probability is a constant from 0 to 1", remedy="write QUANTILE(x, 0.9)"
+        "the probability of a quantile must be a constant from 0 to 1",
+        remedy="write QUANTILE(x, 0.9)",
     )
 
 

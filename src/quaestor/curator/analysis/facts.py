@@ -196,7 +196,7 @@ def expect(expression: Expression, facts: ValueFacts, kinds: frozenset[Kind], wh
     if kinds == {"text"}:
         remedy = "compare numbers and dates with =, < and >"
     raise RefusedQuery(
-        f"{what} takes {wanted}, and {spell(expression)} is {article(facts.kind)}",
+        f"{what} needs {wanted}, but {spell(expression)} is {article(facts.kind)}",
         remedy=remedy or "use a column of that kind",
     )
 
@@ -205,8 +205,8 @@ def expect_alike(expression: Expression, left: Kind, right: Kind) -> None:
     """Refuse the expression if its parts are not of one kind; numbers are."""
     if left != right and not (left in NUMBERS and right in NUMBERS):
         raise RefusedQuery(
-            f"in {spell(expression)}, {article(left)} stands against {article(right)}",
-            remedy="bring both to one kind: CAST(x AS INTEGER), or a constant of that kind",
+            f"{spell(expression)} combines {article(left)} with {article(right)}",
+            remedy="convert one of them: CAST(x AS INTEGER), or use a constant of the same kind",
         )
 
 

@@ -248,7 +248,10 @@ def cast_facts(of: Cast, inner: ValueFacts) -> ValueFacts:
             "boolean": f"compare it: {spell(of.operand)} >= DATE '2026-01-31'",
         }
         raise RefusedQuery(
-            f"{article(inner.kind)} cannot be cast to {article(of.kind)} alike on every engine",
+            (
+                f"casting {article(inner.kind)} to {article(of.kind)} gives different results "
+                "on different databases"
+            ),
             remedy=remedies.get(of.kind, f"write YEAR({spell(of.operand)})"),
         )
     if of.kind not in NUMBERS:
@@ -262,7 +265,7 @@ def cast_facts(of: Cast, inner: ValueFacts) -> ValueFacts:
         return replace(inner, kind="real", keys=None, step=None, unit=False)
     if not inner.most <= LARGEST:
         raise RefusedQuery(
-            f"{spell(of.operand)} has no known bounds, and might be too large a whole number",
+            (f"{spell(of.operand)} has no known bounds, and may be too large for a whole number"),
             remedy=bounds_remedy(of.operand),
         )
     (low, high, most) = INTERVALS["round"]([inner])

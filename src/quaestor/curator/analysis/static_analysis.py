@@ -89,7 +89,7 @@ class Analysis:
             if size > _MOST_NODES:
                 raise RefusedQuery(
                     f"the expression has more than {_MOST_NODES:,} parts",
-                    remedy="name parts of it in a sub-query, and use the names",
+                    remedy="name parts of it in a subquery, and use the names",
                 )
             facts = self._rule(expression, [part[1] for part in inner])
             known = self._known[id(expression)] = (expression, facts, size)
@@ -147,13 +147,13 @@ class Analysis:
             return ValueFacts(kind=kind, nullable=nullable)
         if of.operator == "%" and not whole:
             raise RefusedQuery(
-                "the remainder is only defined for whole numbers",
+                "% is only supported for whole numbers",
                 remedy="cast both sides: CAST(x AS INTEGER) % 10",
             )
         for side, facts in sides:
             if not facts.most <= LARGEST:
                 raise RefusedQuery(
-                    f"{spell(side)} has no known bounds, and cannot be reckoned with",
+                    f"{spell(side)} has no known bounds, so arithmetic with it is not supported",
                     remedy=bounds_remedy(side),
                 )
         interval = arithmetic(of.operator, left, right)
@@ -173,14 +173,14 @@ class Analysis:
         if not rule.fits(len(inner)):
             wanted = f"{len(rule.takes)}{' or more' if rule.repeats else ''}"
             raise RefusedQuery(
-                f"{name} takes {wanted} arguments, and here are {len(inner)}",
+                f"{name} takes {wanted} arguments, but got {len(inner)}",
                 remedy=f"it gives {rule.says}",
             )
         for place, (argument, facts) in enumerate(zip(call.arguments, inner, strict=True)):
             expect(argument, facts, rule.takes_at(place), name)
             if place in rule.constant and not isinstance(argument, Constant):
                 raise RefusedQuery(
-                    f"{name} takes constants after its first argument",
+                    f"{name} needs constants after its first argument",
                     remedy="write numbers there, such as CLAMP(x, 0, 100)",
                 )
         kind = rule.gives or common_kind(call, [facts.kind for facts in inner])
@@ -198,8 +198,10 @@ class Analysis:
         needs_bounds = call.function in {"exp", "floor", "ceil", "round"}
         if needs_bounds and not inner[0].most <= LARGEST:
             raise RefusedQuery(
-                f"{spell(call.arguments[0])} has no known bounds, "
-                f"and {call.function.upper()} of it might have no value",
+                (
+                    f"{spell(call.arguments[0])} has no known bounds, and {call.function.upper()} "
+                    "of it may be undefined"
+                ),
                 remedy=bounds_remedy(call.arguments[0]),
             )
         if call.function == "clamp" and inner[1].low > inner[2].low:
@@ -248,7 +250,7 @@ def _sized(expression: Expression, made: ValueFacts) -> ValueFacts:
         )
     if made.grain < FINEST_GRAIN:
         raise RefusedQuery(
-            f"{spell(expression)} may be too small a number for some engines",
+            f"{spell(expression)} may be too small a number for some databases",
             remedy="divide and multiply less often, or round parts of it with ROUND(x)",
         )
     return made
@@ -258,7 +260,7 @@ def _comparison(of: Comparison, left: ValueFacts, right: ValueFacts) -> ValueFac
     expect_alike(of, left.kind, right.kind)
     if left.kind == "boolean" and of.operator not in {"=", "<>"}:
         raise RefusedQuery(
-            "true and false have no order",
+            "true and false cannot be ordered",
             remedy=f"write {spell(of.left)} = TRUE, or {spell(of.left)} alone",
         )
     return ValueFacts(kind="boolean", nullable=left.nullable or right.nullable)

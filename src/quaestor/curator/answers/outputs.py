@@ -297,15 +297,15 @@ def _notes_on_totals(query: Query, offer: Offer) -> Iterator[str]:
         return
     private = isinstance(offer.choice, NoisyUnits)
     groups = "are shown" if private else "HAVING keeps"
-    yield f"{', '.join(names)}: totals are of the groups that {groups}"
+    yield f"{', '.join(names)}: totals cover only the groups that {groups}"
 
 
 def _notes(offer: Offer) -> tuple[str, ...]:
     notes = []
     if isinstance(offer.choice, NoisyUnits):
         notes.append(
-            f"only groups with a noisy number of units from {offer.choice.mechanism.threshold} on "
-            "are shown"
+            "only groups with a noisy count of at least "
+            f"{offer.choice.mechanism.threshold} people are shown"
         )
     if isinstance(offer.choice, NoisyTop):
         notes.append("the groups were chosen by the exponential mechanism")

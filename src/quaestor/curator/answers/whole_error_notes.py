@@ -35,11 +35,11 @@ def whole_notes(query: Query, offer: Offer, shown: ReleasedGroups) -> Iterator[s
         and not has_whole(output.expression, offer.whole.cuts)
     ]
     if unknown:
-        yield f"what caps and bounds cut of {', '.join(unknown)} is in no interval"
+        yield f"the intervals of {', '.join(unknown)} do not cover what caps and bounds cut"
     if all(cuts is None for cuts in offer.whole.cuts):
         return
     yield f"whole error: {_limits(offer.whole)}{_beyond(offer, shown)}"
-    yield "neither interval contains sampling error"
+    yield "neither interval covers sampling error"
     figures = [
         (output.name, output.expression.place)
         for output in query.outputs
@@ -61,12 +61,12 @@ def whole_notes(query: Query, offer: Offer, shown: ReleasedGroups) -> Iterator[s
 
 def _limits(plan: OuterPlan) -> str:
     if not plan.all_cuts:
-        return "nothing can be cut within the outer limits, so it is that of the noise"
+        return "nothing can be cut within the outer limits, so it equals the noise interval"
     rows, groups = _counted(plan.caps.rows, "row"), _counted(plan.caps.groups, "group")
-    limits = [f"{rows} of a unit in a group", groups]
+    limits = [f"{rows} per person and group", groups]
     limits += [f"values from {each}" for each in plan.bounds]
     limits += [f"{_counted(most, 'row')} of {name} in all" for name, most in plan.total_rows]
-    return f"covers what was cut too, within outer limits ({', '.join(limits)})"
+    return f"also covers what caps and bounds cut, within the outer limits ({', '.join(limits)})"
 
 
 def _counted(number: int, thing: str) -> str:
@@ -79,7 +79,7 @@ def _beyond(offer: Offer, shown: ReleasedGroups) -> str:
         if isinstance(measure, Beyond):
             reach = noised.scatter.reach(offer.confidence)
             least, most = (max(float(noised.values[0]) + end, 0.0) for end in (-reach, reach))
-            return f"; nothing is promised of units beyond them: {least:,.0f} to {most:,.0f}"
+            return f"; not covered are people beyond them: {least:,.0f} to {most:,.0f}"
     return ""
 
 

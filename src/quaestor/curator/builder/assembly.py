@@ -72,7 +72,7 @@ def assemble(
     )
     names = [*(key.name for key in keys), *(name for name, _ in asked.outputs)]
     if len({name.lower() for name in names}) < len(names):
-        raise RefusedQuery("two outputs have one name", remedy="give one another name")
+        raise RefusedQuery("two outputs have the same name", remedy="rename one of them")
 
     def finished(parts: Parts) -> Query:
         contribution = plan_contribution(frame, parts.keys, rows=rows, groups=groups)
@@ -199,7 +199,7 @@ class Resolver:
     def _leaf(self, leaf: Expression) -> Expression:
         if isinstance(leaf, Measured):
             raise RefusedQuery(
-                "an aggregate stands where one row is looked at",
+                "an aggregate is not allowed where single rows are evaluated",
                 remedy="use aggregates in aggregate(...), and conditions on them in having(...)",
             )
         return self.find(leaf.name) if isinstance(leaf, Column) else leaf
@@ -235,7 +235,7 @@ def _agreeing(made: Expression, analysis: Analysis) -> Expression:
             left, right = alike(analysis, made.left, made.right)
             if any(isinstance(side, Constant) and side.value is None for side in (left, right)):
                 raise RefusedQuery(
-                    "nothing is equal to NULL, nor different from it", remedy="write x.is_null()"
+                    "comparisons with NULL are never true", remedy="write x.is_null()"
                 )
             return Comparison(made.operator, left, right)
         case Member():
@@ -243,7 +243,7 @@ def _agreeing(made: Expression, analysis: Analysis) -> Expression:
             found = [value for value in values if isinstance(value, Constant)]
             if not found or any(value.value is None for value in found):
                 raise RefusedQuery(
-                    "isin takes constants other than None", remedy="write x.is_null() | ..."
+                    "isin needs constants other than None", remedy="write x.is_null() | ..."
                 )
             return Member(made.operand, tuple(found))
         case Case():

@@ -316,7 +316,7 @@ AnyQuestion = Question | UnitedQuestion
 def checked_limit(count: object) -> int:
     """How many rows to show, if that is a number of rows."""
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 10**9:
-        raise RefusedQuery("limit is a whole number from 1 on", remedy="write limit(10)")
+        raise RefusedQuery("limit must be a whole number of at least 1", remedy="write limit(10)")
     return count
 
 

@@ -39,12 +39,12 @@ _MOST = "write  most = 3  if a person is in 3 blocks at most"
 _PREDECESSOR = 'write  predecessor = "research",  the name of a closed account'
 _ENFORCED = "write  enforced = true  if only a person's earliest blocks are to count"
 _ONE_DATED = (
-    "take  blocks  away from all of them but one, to which questions join the others, or take "
-    "enforced  away: then  most  is believed"
+    "remove  blocks  from all but one table, and let questions join the others "
+    "to it; or remove  enforced,  so that  most  is assumed without a check"
 )
 _LONGEST_SQL = 20_000
 _MOST_BLOCKS = 1200
-_HEADER = "write  [accounts.research]  and what belongs to the account below it"
+_HEADER = "write  [accounts.research]  and the keys of the account below it"
 _EPSILON = "write  epsilon = 1.0"
 _DELTA = "write  delta = 1e-6,  well below one over the number of people"
 _CLOSES = "write  closes = 2027-01-31  or, in UTC,  closes = 2027-01-31T12:00:00Z"
@@ -63,7 +63,7 @@ def read_accounts(document: Section, tables: tuple[Table, ...]) -> tuple[Account
     for name, section in accounts.sections(kind="account", remedy=_HEADER):
         if not name.strip() or not name.isprintable() or len(name) > 100:
             problem = f"{shown(name)} cannot be the name of an account"
-            raise accounts.wrong(name, problem, "take up to 100 characters that can be printed")
+            raise accounts.wrong(name, problem, "use up to 100 printable characters")
         account = _account(section, name, datasets)
         if account.policy == "blocks":
             account = replace(account, blocks=_block_plan(section, account.datasets, tables))
@@ -81,8 +81,11 @@ def _account(section: Section, name: str, known: tuple[str, ...]) -> AccountPlan
     policy = policy or "open"
     for key, others in _OF_POLICY.items():
         if policy not in others and key in section.values:
-            problem = f"{key} is for the policy {' or '.join(others)}, and this account is {policy}"
-            raise section.wrong(key, problem, f'write  policy = "{others[0]}"  or take {key} away')
+            problem = (
+                f"{key} belongs to the policy {' or '.join(others)}, but this account has "
+                f"policy {policy}"
+            )
+            raise section.wrong(key, problem, f'write  policy = "{others[0]}"  or remove {key}')
     epsilon, delta = _epsilon(section), _delta(section)
     datasets = _datasets(section, known)
     shares = _quotas(section, epsilon=epsilon, delta=delta)
@@ -110,17 +113,17 @@ def _block_plan(
     """How time is divided: as the tables are, of which there is one if blocks are to be kept."""
     dated = [t for t in tables if t.dataset in datasets and t.blocks is not None]
     if len(datasets) > 1 or not dated or dated[0].blocks is None:
-        problem = "it must be of one dataset, with a table whose rows are divided by time"
+        problem = "it needs exactly one dataset, with a table whose rows are divided by time"
         remedy = 'write  blocks = { date = "visited", every = "month" }  under  [tables.NAME]'
         raise section.wrong("policy", problem, remedy)
     every = dated[0].blocks.every
     enforced = section.truth("enforced", remedy=_ENFORCED)
     most = section.whole("most", largest=_MOST_BLOCKS, remedy=_MOST)
     if enforced and most is None:
-        raise section.wrong("enforced", "it is not said how many blocks are to count", _MOST)
+        raise section.wrong("enforced", "the number of blocks that count is missing", _MOST)
     if enforced and len(dated) > 1:
         listed = ", ".join(table.name for table in dated)
-        problem = f"a person's earliest blocks are kept by one table, and there are {listed}"
+        problem = f"enforced blocks need exactly one table with dates, and there are {listed}"
         raise section.wrong("enforced", problem, _ONE_DATED)
     first = section.text("first", remedy=_FIRST)
     if first is None:
@@ -180,7 +183,7 @@ def _datasets(section: Section, known: tuple[str, ...]) -> tuple[str, ...]:
     if "datasets" not in section.values:
         if len(known) == 1:
             return known
-        raise section.wrong(None, "it is not said of which datasets", example)
+        raise section.wrong(None, "datasets is missing", example)
     datasets = section.texts("datasets", remedy=example)
     if not datasets or len(set(datasets)) < len(datasets):
         raise section.wrong("datasets", "datasets must be one or more, each once", example)
@@ -193,7 +196,9 @@ def _check_dataset(section: Section, key: str, dataset: str, known: tuple[str, .
     if dataset not in known:
         near = nearest(dataset, known)
         remedy = f"did you mean {near!r}?" if near else "declare a table of it, or correct the name"
-        raise section.wrong(key, f"no private table is of the dataset {shown(dataset)}", remedy)
+        raise section.wrong(
+            key, f"no private table belongs to the dataset {shown(dataset)}", remedy
+        )
 
 
 def _releases(section: Section, key: str) -> tuple[str, ...]:
@@ -240,7 +245,7 @@ def _query(entry: Section) -> DashboardQuery:
         problem = f"sql must be a text of up to {_LONGEST_SQL} characters"
         raise entry.wrong("sql" if "sql" in entry.values else None, problem, _QUERY)
     if ("epsilon" in entry.values) == ("rho" in entry.values):
-        raise entry.wrong(None, "either epsilon or rho says what it may cost", _QUERY)
+        raise entry.wrong(None, "give exactly one of epsilon and rho", _QUERY)
     return DashboardQuery(
         sql=sql,
         epsilon=_epsilon(entry) if "epsilon" in entry.values else None,
@@ -256,7 +261,7 @@ def _quotas(
     key = "shares" if "shares" in section.values else "quotas"
     remedy = f'write  "ada" = {{ epsilon = 0.5, delta = 5e-7 }}  under  [accounts.NAME.{key}]'
     if key == "shares" and "quotas" in section.values:
-        problem = "quotas and shares are two names of one key"
+        problem = "quotas and shares are the same key"
         raise section.wrong("shares", problem, "keep  quotas  and move all analysts there")
     quotas = section.section(key, title=f"{section.title}, {key}", remedy=remedy)
     read: list[tuple[str, float, float]] = []
@@ -264,7 +269,7 @@ def _quotas(
         quota.only("epsilon", "delta")
         if not analyst.strip() or not analyst.isprintable() or len(analyst) > 100:
             problem = f"{shown(analyst)} cannot be the name of an analyst"
-            raise quotas.wrong(analyst, problem, "take up to 100 characters that can be printed")
+            raise quotas.wrong(analyst, problem, "use up to 100 printable characters")
         own = _epsilon(quota), _delta(quota, default=0.0)
         if own[0] > epsilon or own[1] > delta:
             problem = "a quota cannot be more than the whole account"
@@ -288,8 +293,8 @@ def _groups(
         members = group.texts("members", remedy=remedy)
         for member in members:
             if member not in analysts and "*" not in analysts:
-                problem = f"{shown(member)} has no quota, and members have one each"
-                raise group.wrong("members", problem, "write one, or one for  *,  under quotas")
+                problem = f"{shown(member)} has no quota, and every member of a group needs one"
+                raise group.wrong("members", problem, "add one, or one for  *,  under quotas")
         try:
             made = GroupQuota(
                 group=name,
@@ -315,8 +320,8 @@ def _refuse_second(section: Section, account: AccountPlan, others: list[AccountP
         if both:
             problem = f"the account {other.name!r} already pays for the dataset {both[0]!r}"
             remedy = (
-                "people in it would lose the sum of both: write  beside = true  if that is meant "
-                f'or, if that account is closed,  succeeds = "{other.name}"'
+                "the losses of both would add up: write  beside = true  to accept that or, "
+                f'if that account is closed,  succeeds = "{other.name}"'
             )
             raise section.wrong("datasets", problem, remedy)
 
@@ -349,7 +354,9 @@ def read_membership(document: Section, datasets: tuple[str, ...]) -> tuple[Fact 
     try:
         resolve(All(*facts), datasets)
     except ContradictoryFacts as problem:
-        raise section.wrong("facts", str(problem), "people must be able to be somewhere") from None
+        raise section.wrong(
+            "facts", str(problem), "the facts leave no possible membership"
+        ) from None
     return All(*facts), neighbours or NEIGHBOURS[0]
 
 
@@ -358,6 +365,6 @@ def _fact(entry: Section, datasets: tuple[str, ...]) -> Fact:
         fact = fact_from_dict(dict(entry.values))
         resolve(fact, datasets)
     except InvalidParameter as problem:
-        remedy = "names are those of datasets; " + _FACT
+        remedy = "use names of datasets; " + _FACT
         raise entry.wrong(None, str(problem), remedy) from None
     return fact

@@ -40,7 +40,7 @@ def replace_table(path: Path, table: Table) -> Catalog:
     text = read_text(path)
     known = catalog_from_toml(text, file=str(path), folder=str(path.parent))
     if known.table(table.name) is None:
-        raise _refused(path, f"there is no table called {table.name!r}", "see  dataset list")
+        raise _refused(path, f"there is no table {table.name!r}", "see  dataset list")
     wanted = replace(
         known, tables=tuple(table if t.name == table.name else t for t in known.tables)
     )
@@ -52,8 +52,8 @@ def replace_table(path: Path, table: Table) -> Catalog:
                 return made
     raise _refused(
         path,
-        f"the section of {table.name!r} is written in a way that cannot be changed by program",
-        f"write by hand:  {table_to_toml(table)}",
+        f"the section of {table.name!r} cannot be edited automatically",
+        f"edit it by hand:  {table_to_toml(table)}",
     )
 
 

@@ -34,8 +34,8 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _NO_CREDENTIALS = (
-    "take it out, put the address into an environment variable, and write the variable's name:  "
-    'environment = "CLINIC_DATABASE"'
+    "remove it, put the address into an environment variable, and write the name "
+    'of the variable:  environment = "CLINIC_DATABASE"'
 )
 
 
@@ -52,8 +52,8 @@ def find_catalog(start: Path | str = ".") -> Path:
     raise InvalidCatalog(
         file=CATALOG,
         line=None,
-        problem=f"there is none in {folder}, nor in a folder above it",
-        remedy="run  quaestor init  to write one",
+        problem=f"there is no catalog in {folder} or in a folder above it",
+        remedy="run  quaestor init  to create one",
     )
 
 
@@ -81,12 +81,12 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError:
         reason = "it is not UTF-8 text"
     except ValueError:  # a zero byte in the name
-        reason = "no file can be called so"
+        reason = "this is not a valid file name"
     raise InvalidCatalog(
         file=str(path),
         line=None,
         problem=f"cannot be read ({reason})",
-        remedy="give a TOML file, or run  quaestor init  to write one",
+        remedy="give a TOML file, or run  quaestor init  to create one",
     )
 
 
@@ -110,7 +110,7 @@ def catalog_from_toml(text: str, *, file: str = CATALOG, folder: str = ".") -> C
             file=file,
             line=None,
             problem="it is nested too deeply",
-            remedy="lists and tables of a catalog hold few others",
+            remedy="simplify the nested lists and tables",
         ) from None
 
 
@@ -142,7 +142,7 @@ def _document(text: str, file: str) -> Section:
             file=file,
             line=_line_said(str(problem), text),
             problem=f"this is not TOML: {_without_place(str(problem))}",
-            remedy="correct the line; texts stand in quotes, tables begin with [name]",
+            remedy="correct the line; texts are in quotes, tables begin with [name]",
         ) from None
     return Section(page=page, place=(), title="", values=values)
 
@@ -181,7 +181,7 @@ def _refuse_credentials(document: Section) -> None:
             holder = type(document)(
                 page=document.page, place=place[:-1], title="", values=document.values
             )
-            raise holder.wrong(key, "credentials do not belong into this file", _NO_CREDENTIALS)
+            raise holder.wrong(key, "this file must not contain credentials", _NO_CREDENTIALS)
 
 
 def _walk(value: Any, place: Place) -> Iterator[tuple[Place, Any]]:

@@ -33,28 +33,28 @@ __all__ = [
 ]
 
 STARTER = """\
-# What Quaestor may answer questions about. Everything in this file is public: it says what
-# is known without looking at the data, and nothing in it may be taken from them. Passwords do
-# not belong here; addresses of servers come from environment variables.
+# The tables that Quaestor answers questions about. Everything in this file is public: write only
+# what is known without looking at the data. Do not put passwords here; addresses of servers come
+# from environment variables.
 
-# Where spent budgets are remembered: a file beside this one, or a PostgreSQL server whose
-# address an environment variable holds:  ledger = { environment = "LEDGER_DATABASE" }
+# The ledger of spent budgets: a file beside this one, or a PostgreSQL server whose address is in
+# an environment variable:  ledger = { environment = "LEDGER_DATABASE" }
 ledger = "ledger.db"
 
 # A private table. "quaestor dataset add" writes such a section from the table's schema.
 #
 # [tables.visits]
 # file = "visits.parquet"       # or: database = "clinic.duckdb", environment = "CLINIC_DATABASE"
-# unit = "patient"              # the column that says whom a row is about
-# rows = 20                     # so many rows of one patient count in a group of an answer
-# groups = 5                    # and in so many groups
+# unit = "patient"              # the privacy unit: the column that identifies a person
+# rows = 20                     # at most 20 rows of one patient count in a group
+# groups = 5                    # and in at most 5 groups
 #
 # [tables.visits.columns]
 # patient = "integer"
 # age = { kind = "integer", low = 0, high = 120 }
 # sex = { kind = "text", keys = ["F", "M"] }
 
-# How much may be lost, by everybody who asks, of all that is asked.
+# A budget: the most that all answers together may cost, for all analysts.
 #
 # [accounts.research]
 # epsilon = 1.0
@@ -72,10 +72,12 @@ def write_starter(folder: Path) -> Path:
             stream.write(STARTER)
     except FileExistsError:
         there = path.exists() or path.is_symlink()
-        problem = "there is a catalog already" if there else "there is a file of that name"
+        problem = "a catalog already exists" if there else "a file of that name exists"
         raise _unwritable(path, problem, "edit it, or name another folder") from None
     except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or "no such name can be"
+        reason = (
+            error.strerror if isinstance(error, OSError) else None
+        ) or "this is not a valid name"
         raise _unwritable(path, f"cannot be written ({reason})", "name another folder") from None
     return path
 
@@ -89,8 +91,10 @@ def add_table(path: Path, table: Table) -> Catalog:
     text = read_text(path)
     known = catalog_from_toml(text, file=str(path), folder=str(path.parent))
     if known.table(table.name) is not None:
-        problem = f"there is a table called {table.name!r} already"
-        raise _unwritable(path, problem, "choose another name, or change its section in the file")
+        problem = f"table {table.name!r} already exists"
+        raise _unwritable(
+            path, problem, "choose another name, add --replace, or edit its section in the file"
+        )
     end = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     added = (gap + table_to_toml(table)).replace("\n", end)

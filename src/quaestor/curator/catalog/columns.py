@@ -104,7 +104,7 @@ def _outer(column: Section, kind: Kind, bounds: ColumnBounds | None) -> dict[str
         if value is None:
             continue
         if bounds is None:
-            problem = f"{name} is there without bounds"
+            problem = f"{name} needs bounds"
             raise column.wrong(name, problem, "declare  low  and  high  too")
         inner = bounds.low if name == "outer_low" else bounds.high
         if not (value <= inner if name == "outer_low" else value >= inner):
@@ -121,15 +121,17 @@ def _keys(column: Section, kind: Kind, bounds: ColumnBounds | None) -> tuple[Val
     listed = column.values.get("keys")
     if listed is None:
         if missing:
-            problem = "missing says that no value is a key too, but there are no keys"
+            problem = "missing = true adds a group without a value, but there are no keys"
             raise column.wrong("missing", problem, f"write  {_KEYS[kind]}  too")
         return None
     if not isinstance(listed, list) or not listed:
         problem = f"keys must be a list of values, not {shown(listed)}"
         raise column.wrong("keys", problem, remedy)
     if len(listed) > MOST_KEYS:
-        problem = f"{len(listed)} keys are more than {MOST_KEYS}"
-        raise column.wrong("keys", problem, "leave keys out: groups of enough people show then")
+        problem = f"there are {len(listed)} keys, more than {MOST_KEYS}"
+        raise column.wrong(
+            "keys", problem, "omit keys: then only groups with enough people are shown"
+        )
     keys: dict[Value, None] = {}
     entry = Section(page=column.page, place=(*column.place, "keys"), title=column.title, values={})
     for count, given in enumerate(listed):
@@ -137,7 +139,9 @@ def _keys(column: Section, kind: Kind, bounds: ColumnBounds | None) -> tuple[Val
         if key is None:
             raise entry.wrong(count, f"the key {shown(given)} is not of kind {kind}", remedy)
         if key in keys:
-            raise entry.wrong(count, f"the key {shown(given)} is there twice", "take one away")
+            raise entry.wrong(
+                count, f"the key {shown(given)} is listed twice", "remove one of them"
+            )
         if bounds and not bounds.may_be(cast("float", key)):
             problem = f"the key {shown(given)} cannot be read from the column, given its bounds"
             remedy = "keys lie between low and high, in whole steps of the granularity"
@@ -212,7 +216,7 @@ def read_bounds(column: Section, kind: Kind) -> ColumnBounds | None:
         return None
     if kind not in {"integer", "real"}:
         name = next(name for name in _NAMES if name in column.values)
-        raise column.wrong(name, f"{name} says nothing of a column of kind {kind}", "take it away")
+        raise column.wrong(name, f"{name} does not apply to a column of kind {kind}", "remove it")
     low, high = _bound(column, "low", kind), _bound(column, "high", kind)
     if low is None or high is None:
         lacking = [name for name in ("low", "high") if name not in column.values]

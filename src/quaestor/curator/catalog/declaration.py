@@ -152,9 +152,11 @@ def missing_facts(table: Table) -> list[tuple[str, str]]:
         if column.name == table.unit or not table.private:
             continue
         if column.kind in {"integer", "real"} and column.low is None:
-            lacking = "SUM, AVG, VARIANCE, MEDIAN need bounds (low and high)"
+            lacking = "SUM, AVG, VARIANCE and MEDIAN need bounds (low and high)"
             missing.append((column.name, lacking))
         elif column.kind in {"text", "date", "timestamp"} and column.keys is None:
-            lacking = "GROUP BY without keys shows only groups of enough people, at a cost in delta"
+            lacking = (
+                "without keys, GROUP BY shows only groups with enough people, at a cost in delta"
+            )
             missing.append((column.name, lacking))
     return missing

@@ -38,11 +38,14 @@ def check_table_name(tables: Section, name: str) -> None:
     """A table's name is written in SQL, mostly without quotes."""
     if not _IDENTIFIER.fullmatch(name) or len(name) > LONGEST_NAME:
         problem = f"{shown(name)} cannot be the name of a table"
-        remedy = f"take letters, digits and _, at most {LONGEST_NAME}, and no digit first"
+        remedy = (
+            f"use letters, digits and _, at most {LONGEST_NAME} characters, not starting "
+            "with a digit"
+        )
         raise tables.wrong(name, problem, remedy)
     if name.lower() in RESERVED or name.lower().startswith(_OURS):
         problem = f"the name {name!r} is reserved"
-        raise tables.wrong(name, problem, f"call the table otherwise, such as {_other(name)!r}")
+        raise tables.wrong(name, problem, f"rename the table, for example to {_other(name)!r}")
 
 
 def is_column_name(name: str) -> bool:
@@ -57,11 +60,11 @@ def check_column_name(columns: Section, name: str) -> None:
         return
     if name.lower().startswith(_OURS):
         problem = f"names that begin with {_OURS!r} are reserved"
-        raise columns.wrong(name, problem, "leave the column out, or rename it where it lives")
+        raise columns.wrong(name, problem, "omit the column, or rename it in its database")
     problem = f"{shown(name)} cannot be the name of a column"
     remedy = (
-        f"leave it out, or give it another name where it lives: at most {LONGEST_NAME} "
-        "characters that can be printed, without double quotes"
+        f"omit it, or rename it in its database: at most {LONGEST_NAME} printable "
+        "characters, without double quotes"
     )
     raise columns.wrong(name, problem, remedy)
 
@@ -72,7 +75,7 @@ def check_differ(section: Section, kind: str) -> None:
     for name in section.values:
         if name.lower() in seen:
             problem = f"the {kind}s {seen[name.lower()]!r} and {name!r} differ only in case"
-            raise section.wrong(name, problem, f"SQL takes them for one: rename this {kind}")
+            raise section.wrong(name, problem, f"SQL does not distinguish them: rename this {kind}")
         seen[name.lower()] = name
 
 

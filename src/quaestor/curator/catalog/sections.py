@@ -85,7 +85,9 @@ class Section:
         for key in self.values:
             if key not in known:
                 near = nearest(key, known)
-                remedy = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
+                remedy = (
+                    f"did you mean {near!r}?" if near else f"the known keys are {', '.join(known)}"
+                )
                 raise self.wrong(key, f"unknown key {shown(key)}", remedy)
 
     def section(self, key: str, *, title: str, remedy: str) -> Section:
@@ -124,7 +126,7 @@ class Section:
         if not isinstance(value, str):
             raise self.wrong(key, f"{key} must be a text, not {shown(value)}", remedy)
         if not value.strip() or not value.isprintable():
-            raise self.wrong(key, f"{key} must be a text that can be read", remedy)
+            raise self.wrong(key, f"{key} must be a printable text", remedy)
         return value
 
     def texts(self, key: str, *, remedy: str) -> tuple[str, ...]:

@@ -178,8 +178,8 @@ def read_source(table: Section, *, name: str) -> Source:
         return replace(source, format=read_format(table, source.files))
     for key in FORMAT_KEYS:
         if key in table.values:
-            problem = f"{key} says how text files are written, and this is none"
-            raise table.wrong(key, problem, "take it away")
+            problem = f"{key} applies to text files only"
+            raise table.wrong(key, problem, "remove it")
     return source
 
 
@@ -188,7 +188,7 @@ def _implied(table: Section) -> EngineKind:
         kind = engine_kind(name)
         if any(key.name in table.values for key in kind.keys):
             return kind
-    raise table.wrong(None, "it is not said where the table is", _one_of())
+    raise table.wrong(None, "the place of the table is missing", _one_of())
 
 
 def _one_of() -> str:
@@ -212,7 +212,7 @@ def refuse_together(table: Section, what: str, *keys: str) -> None:
     """Refuse a section with a key that means nothing beside another."""
     for key in keys:
         if key in table.values:
-            raise table.wrong(key, f"{key} does not go together with {what}", "take one away")
+            raise table.wrong(key, f"{key} cannot be combined with {what}", "remove one of them")
 
 
 def table_name(table: Section) -> str | None:
@@ -226,7 +226,7 @@ def table_name(table: Section) -> str | None:
 
 def check_environment(section: Section) -> str:
     """The name of an environment variable."""
-    remedy = 'write the name of the variable that holds the address:  environment = "CLINIC"'
+    remedy = 'write the name of the environment variable with the address:  environment = "CLINIC"'
     value = section.text("environment", remedy=remedy)
     if value is None or not _VARIABLE.fullmatch(value):
         problem = "environment must be the name of an environment variable"

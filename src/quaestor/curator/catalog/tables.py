@@ -26,11 +26,11 @@ _PRIVATE = (
     *("outer_rows", "outer_groups", "outer_total_rows"),
 )
 _BLOCKS = 'write  blocks = { date = "visited", every = "month" },  with a column of the kind date'
-_ROWS = "write  rows = 20  if 20 rows of one person are to count in a group of an answer, at most"
-_TOTAL = "write  total_rows = 100  if only 100 rows of one person are to count at all"
-_GROUPS = "write  groups = 5  if one person is to count in 5 groups of an answer, at most"
-_TUNED = "leave it as  quaestor dataset tune  wrote it, or take it away"
-_HEADER = "write  [tables.visits]  and what belongs to the table below it"
+_ROWS = "write  rows = 20  if at most 20 rows of one person should count in a group"
+_TOTAL = "write  total_rows = 100  if at most 100 rows of one person should count in total"
+_GROUPS = "write  groups = 5  if one person should count in at most 5 groups"
+_TUNED = "leave it as  quaestor dataset tune  wrote it, or remove it"
+_HEADER = "write  [tables.visits]  and the keys of the table below it"
 
 
 def read_tables(document: Section) -> tuple[Table, ...]:
@@ -50,18 +50,20 @@ def read_tables(document: Section) -> tuple[Table, ...]:
 
 def _table(section: Section, name: str) -> Table:
     section.only("engine", *source_keys(), "table", *FORMAT_KEYS, *_PRIVATE, "public", "columns")
-    public = section.truth("public", remedy="write  public = true  if its rows are about nobody")
+    public = section.truth(
+        "public", remedy="write  public = true  if its rows are not about people"
+    )
     source = read_source(section, name=name)
     if public:
         for key in _PRIVATE:
             if key in section.values:
                 problem = f"a public table has no {key}"
-                raise section.wrong(key, problem, "take it away, or take  public = true  away")
+                raise section.wrong(key, problem, "remove it, or remove  public = true")
         columns = read_columns(section, title=section.title)
         return Table(name=name, source=source, columns=columns)
     if "unit" not in section.values:
-        problem = "it is not said whom its rows are about"
-        remedy = 'write  unit = "patient"  (the column that says whom), or  public = true'
+        problem = "the privacy unit is missing"
+        remedy = 'write  unit = "patient"  (the column that identifies a person), or  public = true'
         raise section.wrong(None, problem, remedy)
     columns = read_columns(section, title=section.title)
     unit, caps = _unit(section, columns), _contribution(section)
@@ -85,10 +87,10 @@ def _table(section: Section, name: str) -> Table:
 def _outer(section: Section, name: str, inner: int) -> int | None:
     """An outer limit, if it is declared: none is below the inner one."""
     short = name.removeprefix("outer_").replace("_", " ")
-    remedy = f"write  {name} = {10 * inner}  if nobody has more {short}"
+    remedy = f"write  {name} = {10 * inner}  if no person has more {short}"
     given = section.whole(name, largest=10 * MOST_ROWS, remedy=remedy)
     if given is not None and given < inner:
-        problem = f"{name} ({given}) is below what counts of one person ({inner})"
+        problem = f"{name} ({given}) is below the number that counts for one person ({inner})"
         raise section.wrong(name, problem, remedy)
     return given
 
@@ -103,7 +105,7 @@ def _tuned(section: Section, columns: tuple[ColumnFacts, ...]) -> tuple[TunedLim
         receipt = entry.whole("receipt", largest=2**62, remedy=_TUNED)
         limits = entry.texts("limits", remedy=_TUNED)
         if account is None or receipt is None or not limits or not known.issuperset(limits):
-            raise entry.wrong(None, "it does not say what paid for which limits", _TUNED)
+            raise entry.wrong(None, "its accounts and limits are missing", _TUNED)
         found.append(TunedLimits(account=account, receipt=receipt, limits=limits))
     return tuple(found)
 
@@ -120,13 +122,15 @@ def _blocks(section: Section, columns: tuple[ColumnFacts, ...]) -> TableBlocks |
         raise blocks.wrong(None, f"{'date' if date is None else 'every'} is missing", _BLOCKS)
     found = next((column for column in columns if column.name == date), None)
     if found is None or found.kind != "date":
-        problem = f"{date!r} is not among the columns" if found is None else f"{date!r} is no date"
+        problem = (
+            f"{date!r} is not among the columns" if found is None else f"{date!r} is not a date"
+        )
         raise blocks.wrong("date", problem, f'write  {date} = "date"  under  columns')
     return TableBlocks(date=date, every=every)
 
 
 def _unit(section: Section, columns: tuple[ColumnFacts, ...]) -> str:
-    remedy = 'write  unit = "patient",  the column that says whom a row is about'
+    remedy = 'write  unit = "patient",  the column that identifies a person'
     unit = section.text("unit", remedy=remedy) or ""
     found = next((column for column in columns if column.name == unit), None)
     if found is None:
@@ -136,9 +140,9 @@ def _unit(section: Section, columns: tuple[ColumnFacts, ...]) -> str:
         raise section.wrong("unit", f"the unit {unit!r} is not among the columns", remedy)
     if found.kind not in {"integer", "text"}:
         problem = f"the unit {unit!r} is of kind {found.kind}"
-        raise section.wrong("unit", problem, "people are told apart by an integer or a text")
+        raise section.wrong("unit", problem, "the privacy unit must be an integer or a text")
     if found.low is not None or found.keys is not None:
-        problem = f"the unit {unit!r} has bounds or keys, but is never summed or grouped by"
+        problem = f"the unit {unit!r} has bounds or keys, but is never summed or grouped"
         raise section.wrong("unit", problem, f'write  {unit} = "{found.kind}"  under  columns')
     return unit
 
@@ -155,11 +159,11 @@ def _contribution(section: Section) -> Contribution:
 
 def _check_together(section: Section, table: Table, other: Table) -> None:
     if _identity(table) == _identity(other) and table.dataset != other.dataset:
-        problem = f"the rows of table {other.name!r} are declared again, for other accounts to pay"
+        problem = f"table {other.name!r} already has these rows, with another dataset"
         remedy = (
             f'write  dataset = "{other.dataset}"  here too'
             if other.private and table.private
-            else "rows are public or they are not: take one of the tables away"
+            else "the same rows cannot be public and private: remove one of the tables"
         )
         raise section.wrong(None, problem, remedy)
     if table.dataset is None or table.dataset != other.dataset:
@@ -170,14 +174,16 @@ def _check_together(section: Section, table: Table, other: Table) -> None:
             f"the unit is of kind {mine}, but of kind {theirs} in table {other.name!r} of the same "
             f"dataset {table.dataset!r}"
         )
-        remedy = "tables of one dataset tell people apart in one way: give this one another dataset"
+        remedy = (
+            "tables of one dataset must have units of the same kind: give this one another dataset"
+        )
         raise section.wrong("unit", problem, remedy)
     if table.blocks and other.blocks and table.blocks.every != other.blocks.every:
         problem = (
             f"it is divided by the {table.blocks.every}, and table {other.name!r} of the same "
             f"dataset by the {other.blocks.every}"
         )
-        raise section.wrong("blocks", problem, "divide tables of one dataset alike")
+        raise section.wrong("blocks", problem, "divide all tables of a dataset in the same way")
 
 
 def _unit_kind(table: Table) -> str:

@@ -105,7 +105,7 @@ def _check_separator(table: Section, found: TextFormat, files: str) -> None:
     lines = file_kind(files) == "jsonl"
     for key in ("separator", "header", "names"):
         if lines and key in table.values:
-            raise table.wrong(key, f"{key} says nothing of JSON lines", "take it away")
+            raise table.wrong(key, f"{key} does not apply to JSON lines", "remove it")
     if found.separator in {'"', "\n", "\r"}:
         problem = f"the separator cannot be {shown(found.separator)}"
         raise table.wrong("separator", problem, 'write  separator = ";"')
@@ -116,9 +116,9 @@ def _check_names(table: Section, found: TextFormat) -> None:
     if found.header and found.names:
         raise table.wrong("names", "the first line of the file names the columns", remedy)
     if not found.header and not found.names:
-        raise table.wrong("header", "nothing names the columns of the file", remedy)
+        raise table.wrong("header", "the names of the columns are missing", remedy)
     if len({name.lower() for name in found.names}) < len(found.names):
-        raise table.wrong("names", "a name is there twice", remedy)
+        raise table.wrong("names", "a name is listed twice", remedy)
     for name in found.names:
         if not is_column_name(name):
             raise table.wrong("names", f"{shown(name)} cannot be the name of a column", remedy)
@@ -129,7 +129,7 @@ def _one_character(table: Section, key: str, remedy: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or len(value) != 1 or value.isalnum() or value in "\0\n\r":
-        problem = f"{key} must be one character, and no letter or digit, not {shown(value)}"
+        problem = f"{key} must be one character that is not a letter or digit, not {shown(value)}"
         raise table.wrong(key, problem, remedy)
     return value
 
@@ -137,7 +137,7 @@ def _one_character(table: Section, key: str, remedy: str) -> str | None:
 def _encoding(table: Section, given: str) -> str:
     name = encoding_name(given)
     if name is None:
-        problem = f"{shown(given)} is no encoding that can be read"
+        problem = f"{shown(given)} is not a supported encoding"
         some = "utf-8, windows-1252, latin-1, utf-16"
         remedy = f"write one such as {some}, or save the file as UTF-8"
         raise table.wrong("encoding", problem, remedy)

@@ -154,8 +154,10 @@ def engine_for(catalog: Catalog, tables: Iterable[str]) -> Engine:
         if place_of(table) != place_of(first):
             raise SourceUnavailable(
                 table.name,
-                f"it does not live where {first.name} does: tables that are joined must be in "
-                "one engine; copy the public one there",
+                (
+                    f"it is not in the same database as {first.name}: joined tables must be in "
+                    "one database; copy the public one there"
+                ),
             )
     connection = engine_kind(first.source.engine).connection(catalog, first)
     return Engine(catalog=catalog, connection=connection)

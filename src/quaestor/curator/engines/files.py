@@ -44,8 +44,8 @@ def files_key(table: Section, *, remote: bool) -> str | None:
     if not remote:
         refuse_remote(table, "file", value)
     if file_kind(value) is None:
-        problem = f"{shown(value)} is no kind of file that can be read"
-        raise table.wrong("file", problem, f"files end with {', '.join(ENDINGS)}")
+        problem = f"files of the type of {shown(value)} are not supported"
+        raise table.wrong("file", problem, f"supported files end with {', '.join(ENDINGS)}")
     return value
 
 

@@ -97,7 +97,9 @@ def _start(source: Source, path: str) -> bytes:
         with opened(path) as file:
             return file.read(_PIECE)
     except _UNPACKED:
-        refuse(source, "the file cannot be read", "check that it may be read and is whole")
+        refuse(
+            source, "the file cannot be read", "check that it is complete and that you may read it"
+        )
 
 
 def _check_bytes(source: Source, path: str) -> None:
@@ -116,11 +118,11 @@ def _check_bytes(source: Source, path: str) -> None:
         typed = f"add  --encoding {others[0]}" if encoding == "utf-8" else f"try {others[0]}"
         refuse(
             source,
-            f"{Path(path).name} holds bytes that are no {encoding}",
+            f"{Path(path).name} contains bytes that are not valid {encoding}",
             f"{typed}  (what Excel writes in Western Europe), or save the file as UTF-8",
         )
     except _UNPACKED:
-        refuse(source, "the file cannot be unpacked", "it is damaged, or was cut: copy it again")
+        refuse(source, "the file cannot be unpacked", "it is damaged or truncated: copy it again")
     if breaks and not feeds:
         refuse(
             source,
@@ -150,7 +152,7 @@ def _with_separator(source: Source, path: str, notes: list[str]) -> Source:
     if source.format.separator is not None:
         problem = "its first line has one field only, by the separator that you gave"
         refuse(source, problem, f"write  --separator {typed}")
-    notes.append(f"its fields are separated by {_WORDS[likely]}: taken as  --separator {typed}")
+    notes.append(f"its fields are separated by {_WORDS[likely]}; using  --separator {typed}")
     return replace(source, format=replace(source.format, separator=likely))
 
 
@@ -161,14 +163,14 @@ def _check_headers(source: Source, paths: list[str], notes: list[str]) -> None:
         refuse(source, "its first line cannot be read", "it holds the names of the columns")
     for place, (said, name) in enumerate(zip(given, names, strict=True), 1):
         if not said.strip():
-            notes.append(f"column {place} has no name in the first line: it is called {name}")
+            notes.append(f"column {place} has no name in the first line; its name is now {name}")
         elif said != name:
-            notes.append(f"the name of column {place} cannot be used as it is: it is called {name}")
+            notes.append(f"the name of column {place} is not allowed; its name is now {name}")
     for path in paths[1:]:
         if column_names(path, source.format, separator_of(source)) != names:
             refuse(
                 source,
-                f"the first line of {Path(path).name} is not that of {Path(paths[0]).name}",
+                (f"the first line of {Path(path).name} differs from that of {Path(paths[0]).name}"),
                 "write all files with the same columns in the same order",
             )
 
@@ -181,6 +183,6 @@ def _keys(source: Source, path: str) -> list[str]:
     except (ValueError, RecursionError):
         first = None
     if not isinstance(first, dict) or not first:
-        remedy = 'write one object a line, such as  {"patient": 1, "age": 40},  and no list'
-        refuse(source, "its first line is no JSON object", remedy)
+        remedy = 'write one object per line, such as  {"patient": 1, "age": 40},  not a list'
+        refuse(source, "its first line is not a JSON object", remedy)
     return list(first)

@@ -74,13 +74,13 @@ def _of_files(found: TableCheck) -> Iterator[tuple[str, str | None, str]]:
 def _of_columns(found: TableCheck) -> Iterator[tuple[str, str | None, str]]:
     for column in found.columns:
         for _, problem in column.first:
-            words = f"{column.column} holds {problem.words}"
+            words = f"{column.column} contains {problem.words}"
             value = problem.value
             if problem.option == "--kind":
                 value = f"{column.column}={value}"
             yield words, problem.option, value
         if column.numbers is not None and column.numbers.fractions:
-            words = f"{column.column} is declared a whole number, and holds fractions"
+            words = f"{column.column} is declared as a whole number but contains fractions"
             yield words, "--kind", f"{column.column}=real"
 
 
@@ -157,23 +157,24 @@ def _about_column(table: Table, found: ColumnCheck) -> Iterator[Remedy]:
 
 def _about_units(table: str, unit: str) -> Remedy:
     words = (
-        f"rows of {table} without a {unit} are left out of every answer: enter it where the data "
-        "come from, or say in your publication that they are missing"
+        f"rows of {table} without a {unit} are ignored: add it at the source, or "
+        "state in your publication that they are missing"
     )
     return Remedy("unit", words)
 
 
 def _about_bounds(table: str, column: str) -> Remedy:
     words = (
-        f"{column} has values outside its bounds: choose bounds from public knowledge (what can "
-        f"be, not what is there), or privately with  quaestor dataset tune {table} --epsilon E"
+        f"{column} has values outside its bounds: choose bounds from public knowledge "
+        "(what is possible, not what is in the data), or privately with  quaestor "
+        f"dataset tune {table} --epsilon E"
     )
     return Remedy("bounds", words)
 
 
 def _about_caps(table: str) -> Remedy:
     words = (
-        "the caps leave rows out: choose them from public knowledge, or privately with  "
+        "the caps cut rows: choose them from public knowledge, or privately with  "
         f"quaestor dataset tune {table} --epsilon E"
     )
     return Remedy("caps", words)
@@ -181,16 +182,16 @@ def _about_caps(table: str) -> Remedy:
 
 def _about_keys(column: str) -> Remedy:
     words = (
-        f"{column} has values that are not among its keys, and their rows are in no group: add "
-        "keys from public knowledge (a code book, a form), or leave keys out, so that groups of "
-        "enough people show at a cost in delta"
+        f"{column} has values that are not among its keys, so their rows are in no "
+        "group: add keys from public knowledge (a code book, a form), or omit keys, "
+        "so that groups with enough people are shown at a cost in delta"
     )
     return Remedy("keys", words)
 
 
 def _about_spellings(column: str) -> Remedy:
     words = (
-        f"values of {column} differ only by blanks or case, and are different groups: mend them "
-        f"where the data come from, or group by LOWER({column})"
+        f"values of {column} differ only in spaces or case and form different groups: "
+        f"correct them at the source, or group by LOWER({column})"
     )
     return Remedy("keys", words)

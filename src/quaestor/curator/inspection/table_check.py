@@ -84,7 +84,7 @@ class TableCheck:
 
     def __repr__(self) -> str:
         """Nothing of the data: it may end up in a log."""
-        return f"<check of {self.table!r}: exact figures, for the owner alone>"
+        return f"<check of {self.table!r}: exact figures, for the data owner only>"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -102,7 +102,7 @@ def check_table(catalog: Catalog, name: str) -> TableCheck:
     if table is None:
         near = nearest(name, [each.name for each in catalog.tables])
         hint = f"did you mean {near!r}?" if near else "see  quaestor dataset list"
-        raise InvalidParameter("table", name, f"one of the catalog ({hint})")
+        raise InvalidParameter("table", name, f"a table of the catalog ({hint})")
     try:
         with closing(engine_kind(table.source.engine).connection(catalog, table)) as connection:
             return _checked(catalog, table, ExactRows(table, connection))

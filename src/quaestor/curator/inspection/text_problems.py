@@ -67,8 +67,8 @@ def _of_number(text: str) -> TextProblem:
         if re.fullmatch(pattern, text):
             return TextProblem(words, option, value)
     if re.match(r"[+-]?[\d.,]+\s*\D+$", text):
-        return TextProblem("a number with something behind it", "--kind", "text")
-    return TextProblem("no number", "--kind", "text")
+        return TextProblem("a number followed by other text", "--kind", "text")
+    return TextProblem("not a number", "--kind", "text")
 
 
 def _of_date(text: str) -> TextProblem:
@@ -77,4 +77,4 @@ def _of_date(text: str) -> TextProblem:
     for pattern, words, value in _DATES:
         if re.fullmatch(pattern, text):
             return TextProblem(words, "--date-format", value)
-    return TextProblem("no date", "--kind", "text")
+    return TextProblem("not a date", "--kind", "text")

@@ -57,8 +57,8 @@ class Mismatch(Exception):
 
     def __init__(self, facts: ColumnFacts, stored: str) -> None:
         super().__init__(
-            f"its column {facts.name!r} is declared {facts.kind}, but holds {stored}: "
-            "correct the kind in the catalog"
+            f"its column {facts.name!r} is declared as {facts.kind}, but contains "
+            f"{stored}: correct the kind in the catalog"
         )
 
 

@@ -75,7 +75,8 @@ class Term:
 
     def __bool__(self) -> bool:
         raise RefusedQuery(
-            "a term has no truth of its own", remedy="write & | ~ instead of and, or, not"
+            "a condition cannot be used with and, or, not",
+            remedy="write & | ~ instead of and, or, not",
         )
 
     def _with(self, operator: Any, other: Termlike, *, swapped: bool = False) -> Term:
@@ -150,7 +151,7 @@ class Term:
         """Whether it is one of some constants."""
         constants = [term(value).expression for value in values]
         if not all(isinstance(constant, Constant) for constant in constants):
-            raise RefusedQuery("isin takes constants", remedy="write conditions with |")
+            raise RefusedQuery("isin needs constants", remedy="write conditions with |")
         ordered = sorted({repr(constant): constant for constant in constants}.items())
         return Term(Member(self.expression, tuple(found for _, found in ordered)))  # type: ignore[misc]
 

@@ -87,9 +87,11 @@ def plan_bounds(
     """
     if budget.epsilon is None:
         raise RefusedQuery(
-            "a question with AUTO has its price in epsilon: bounds are chosen before the noise of "
-            "the answer is known",
-            remedy="say epsilon, or write CLAMP(x, 0, 100) with bounds of your own",
+            (
+                "a question with AUTO needs its cost in epsilon, because bounds are chosen "
+                "before the noise is known"
+            ),
+            remedy="give --epsilon, or write CLAMP(x, 0, 100) with bounds of your own",
         )
     whole = check_real("epsilon", budget.epsilon, low=1e-8, high=1e4)
     spent = whole / SHARE
@@ -126,7 +128,7 @@ def _table(query: Query, catalog: Catalog) -> Table:
     table = catalog.table(rows.table) if isinstance(rows, Scan) else None
     if table is None:
         raise RefusedQuery(
-            "AUTO is for questions about one table, without joins and sub-queries of rows",
+            "AUTO supports questions about one table only, without joins and subqueries",
             remedy="write CLAMP(x, 0, 100) with bounds of your own, or let the data owner choose "
             "bounds of the table: quaestor dataset tune",
         )
@@ -141,8 +143,10 @@ def _known(table: Table, name: str, auto: AutoText) -> str:
     if not tunable(table, found):
         place = next(call.start for call in auto.calls if call.column == name)
         raise RefusedQuery(
-            f"AUTO chooses bounds of numbers without declared keys that are not the unit, and "
-            f"{name} is none",
+            (
+                "AUTO chooses bounds for numeric columns without declared keys, other than "
+                f"the unit; {name} is not such a column"
+            ),
             remedy=f"leave AUTO out: {name}",
             text=auto.text,
             place=place,

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Accuracy", "budgets_for"]
 
-_ABOUT = "the name of an output that is a count or a sum: of others the error depends on the data"
+_ABOUT = (
+    "the name of an output that is a count or a sum, because the error of others "
+    "depends on the data"
+)
 _LEAST, _MOST = 1e-9, 1e3
 
 
@@ -108,7 +111,7 @@ def _least_level(
     level = least_real(enough, low=_LEAST / largest, high=_MOST / largest)
     if level is None:
         raise TargetOutOfReach(
-            f"no noise keeps this query within {accuracy.within:g}: ask for less accuracy"
+            f"no amount of noise keeps this query within {accuracy.within:g}: ask for less accuracy"
         )
     return level
 

@@ -147,8 +147,8 @@ def price_compound(  # noqa: PLR0913  # what is asked, and of whom
     reached = tuple(blocks) or (None,) * len(asked.parts)
     if len({each.labels for each in reached if each is not None}) > 1:
         raise RefusedQuery(
-            "the parts of this question reach different blocks of time, and are charged at once",
-            remedy="ask each part by itself: then only its own blocks pay for it",
+            ("the parts of this question read different blocks of time, but are charged together"),
+            remedy="ask each part separately, so that only its own blocks are charged",
         )
     own = private_delta(asked.parts, budget, delta=delta)
     chosen = ChosenNoise(budget=budget)

@@ -110,7 +110,9 @@ def parts_of(  # noqa: PLR0913  # what is asked, and how it is priced
             weighed = measure_weight(weight, spread=spread, noise=noise)
             parts.append(additive(measure, weighed, spread, noise, edition=edition))
     if not parts:
-        raise InvalidParameter("query", 0, "one with at least one aggregate, or private keys")
+        raise InvalidParameter(
+            "query", 0, "a question with at least one aggregate, or with private keys"
+        )
     return tuple(parts)
 
 
@@ -336,6 +338,6 @@ def _checked_scale(scale: float, largest: float) -> float:
 
 def _out_of_reach() -> TargetOutOfReach:
     return TargetOutOfReach(
-        "the budget is too small to be divided over the parts of this query: ask for more of it, "
-        "or for fewer aggregates, or let a unit be in fewer groups"
+        "the epsilon is too small for the number of parts of this query: raise it, "
+        "ask for fewer aggregates, or limit one person to fewer groups (--groups)"
     )

@@ -344,8 +344,11 @@ def private_delta(parts: Sequence[Query], budget: Budget, *, delta: float) -> fl
     if own is None and any(key.values is None for query in parts for key in query.keys):
         if delta == 0.0:
             raise RefusedQuery(
-                "the account has no delta, and without one no names of groups can be shown",
-                remedy="declare the keys in the catalog, or keep some with WHERE key IN (...)",
+                (
+                    "the account has delta 0, and showing groups whose names are private needs a "
+                    "delta"
+                ),
+                remedy="declare the keys in the catalog, or list them with WHERE key IN (...)",
             )
         own = delta / DELTA_SHARE
     return own

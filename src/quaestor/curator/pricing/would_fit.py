@@ -20,9 +20,9 @@ __all__ = ["refusal", "would_fit"]
 _STEPS = 12
 _DECADES = 4.0
 _NO_RESERVE = (
-    "its filter sets nothing aside for the names of private groups: declare the keys in the "
-    "catalog, or let an account be opened that expects such a release, "
-    'expected = ["ApproxDP(epsilon=0.1, delta=1e-8)"]'
+    "its filter reserves no delta for groups whose names are private: declare "
+    "the keys in the catalog, or ask the data owner to open an account that "
+    'expects such releases, expected = ["ApproxDP(epsilon=0.1, delta=1e-8)"]'
 )
 
 

@@ -62,8 +62,10 @@ def charged_blocks(
     bound, _ = reach.follow(query.rows)
     if not bound:
         raise RefusedQuery(
-            f"its account has a budget for each {calendar.every}, and some rows are of no "
-            f"{calendar.every}",
+            (
+                f"its account has a budget for each {calendar.every}, but some rows belong to "
+                f"no {calendar.every}"
+            ),
             remedy="join (not LEFT JOIN) every private table to one whose rows are dated: "
             + (", ".join(_dated_tables(catalog, query.dataset)) or "the catalog declares none"),
         )
@@ -86,8 +88,10 @@ def charged_blocks(
         labels = blocks_between(low, min(block_of(days.high, calendar.every), last), calendar.every)
     if not labels:
         raise RefusedQuery(
-            f"its conditions leave no {calendar.every} from {calendar.first} to {last}: there is "
-            "nothing to charge",
+            (
+                f"its conditions exclude every {calendar.every} from {calendar.first} to "
+                f"{last}, so there is nothing to ask"
+            ),
             remedy=f"ask about dates since {calendar.first}",
         )
     return ChargedBlocks(labels=labels, **calendar._asdict())

@@ -47,7 +47,7 @@ def check_sets(count: int) -> None:
     """Refuse more sets than one question may have."""
     if count > MOST_SETS:
         raise RefusedQuery(
-            f"GROUP BY means more than {MOST_SETS} grouping sets, each of which is paid for",
+            f"GROUP BY has more than {MOST_SETS} grouping sets, each of which costs",
             remedy="name those that you need: GROUPING SETS ((a, b), (a), ())",
         )
 

@@ -69,9 +69,11 @@ def plan_key(name: str, expression: Expression, analysis: Analysis) -> Key:
     facts = analysis.facts(expression)
     if facts.unit:
         raise RefusedQuery(
-            f"grouping by {spell(expression)} would make a group of each person",
-            remedy="group by what people have in common, or ask for COUNT(DISTINCT "
-            f"{spell(expression)})",
+            f"grouping by {spell(expression)} would make one group per person",
+            remedy=(
+                "group by a column that people share, or ask for COUNT(DISTINCT "
+                f"{spell(expression)})"
+            ),
         )
     if isinstance(expression, Constant):
         raise RefusedQuery("grouping by a constant makes one group", remedy="leave GROUP BY out")
@@ -80,7 +82,7 @@ def plan_key(name: str, expression: Expression, analysis: Analysis) -> Key:
         declared = isinstance(expression, Column) and facts.keys is not None
         if not declared:
             raise RefusedQuery(
-                f"{spell(expression)} is a real number: no two rows need to agree on it",
+                f"{spell(expression)} is a real number and cannot be a group",
                 remedy=f"make a histogram: GROUP BY FLOOR({spell(expression)})",
             )
     note = ""
@@ -88,8 +90,8 @@ def plan_key(name: str, expression: Expression, analysis: Analysis) -> Key:
         values, note = _as_cells(spell(expression), values, facts.kind)
     if values == ():
         raise RefusedQuery(
-            f"the condition leaves none of the declared values of {spell(expression)}",
-            remedy="look at the values that the catalog declares, and at the condition",
+            f"the condition excludes all declared values of {spell(expression)}",
+            remedy="compare the condition with the values that the catalog declares",
         )
     return Key(name=name, expression=expression, kind=facts.kind, values=values, note=note)
 
@@ -126,7 +128,7 @@ def plan_contribution(
     """
     if frame.unit is None or frame.contribution is None:
         raise RefusedQuery(
-            "all tables of this question are public: there is nothing to protect",
+            "all tables of this question are public, so there is nothing to protect",
             remedy="read them directly, without noise and without cost",
         )
     most = frame.contribution
@@ -148,8 +150,8 @@ def _chosen(name: str, value: int | None, most: int) -> int:
         return most
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise RefusedQuery(
-            f"{name} is how much of one person counts, a whole number from 1 to {most:,}",
-            remedy="ask for less, or let the data owner declare more",
+            f"{name} limits how much one person counts, a whole number from 1 to {most:,}",
+            remedy="use a smaller number, or ask the data owner to declare more",
         )
     return value
 
@@ -175,7 +177,7 @@ def finish(frame: Frame, parts: Parts, contribution: Contribution) -> Query:
             f"; the values of {key.name} are {_shown(key.values)}" for key in parts.keys
         )
         raise RefusedQuery(
-            f"the question asks nothing of the data: its answer is known from the catalog{shown}",
+            (f"the question does not need the data: its answer is known from the catalog{shown}"),
             remedy="ask for an aggregate, such as COUNT(*)",
         )
     top = _top(parts) if declared else None

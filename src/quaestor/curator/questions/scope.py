@@ -72,7 +72,8 @@ class Frame:
         if qualifier is not None and not among:
             known = sorted({column.qualifier for column in self.visible})
             raise RefusedQuery(
-                f"no table here is called {qualifier!r}", remedy=nearest(qualifier, known)
+                f"there is no table {qualifier!r} in this question",
+                remedy=nearest(qualifier, known),
             )
         found = [column for column in among if column.name == name]
         found = found or [column for column in among if column.name.lower() == name.lower()]
@@ -82,7 +83,7 @@ class Frame:
             raise RefusedQuery(f"there is no column {name!r}", remedy=nearest(name, names))
         if len(columns) > 1:
             options = " or ".join(f"{column.qualifier}.{column.name}" for column in found)
-            raise RefusedQuery(f"{name!r} may be several columns", remedy=f"write {options}")
+            raise RefusedQuery(f"{name!r} is ambiguous", remedy=f"write {options}")
         return Column(columns.pop())
 
     def filtered(self, condition: Expression) -> Frame:
@@ -90,7 +91,7 @@ class Frame:
         facts = Analysis(self.schema).facts(condition)
         if facts.kind != "boolean":
             raise RefusedQuery(
-                f"a condition is true or false, and this is {article(facts.kind)}",
+                f"a condition must be true or false, but this is {article(facts.kind)}",
                 remedy="compare it with something, as in age > 40",
             )
         rows = Filtered(self.rows, condition)
@@ -103,7 +104,7 @@ class Frame:
         for name, _ in columns:
             if name.lower() in seen:
                 raise RefusedQuery(
-                    f"two columns are called {name!r}", remedy=f"write ... AS {name}_2 for one"
+                    f"two columns have the name {name!r}", remedy=f"write ... AS {name}_2 for one"
                 )
             seen.add(name.lower())
         made = list(columns)
@@ -178,7 +179,7 @@ class Frame:
         ]
         if len(units) != len(on):
             raise RefusedQuery(
-                "IN (SELECT ...) and EXISTS ask a private table for its unit, and for nothing else",
+                ("IN (SELECT ...) and EXISTS on a private table may only compare its privacy unit"),
                 remedy="compare the units, or join the table: JOIN b ON a.unit = b.unit",
             )
         figure = UnitFigure(function="least", operand=Column(units[0]))
@@ -196,7 +197,10 @@ class Frame:
         if self.unit is None and other.unit is not None:
             if how == "left":
                 raise RefusedQuery(
-                    "a LEFT JOIN of a public with a private table keeps rows about nobody",
+                    (
+                        "a LEFT JOIN from a public to a private table keeps rows that belong to no "
+                        "person"
+                    ),
                     remedy="put the private table first",
                 )
             return other.joined(self, [(right, left) for left, right in on], how)
@@ -271,13 +275,13 @@ def _check_join(left: Frame, right: Frame, on: Sequence[tuple[Column, Column]]) 
         )
     if not on:
         raise RefusedQuery(
-            "a join needs columns to agree on", remedy="write JOIN b ON a.key = b.key"
+            "a join needs a condition on columns", remedy="write JOIN b ON a.key = b.key"
         )
     for mine, theirs in on:
         kinds = left.schema[mine.name].kind, right.schema[theirs.name].kind
         if kinds[0] != kinds[1] or kinds[0] == "real":
             raise RefusedQuery(
-                f"tables are joined on {article(kinds[0])} and {article(kinds[1])}",
+                f"the join compares {article(kinds[0])} with {article(kinds[1])}",
                 remedy="join on columns of one kind: whole numbers, texts, dates",
             )
     if left.unit is None or right.unit is None:
@@ -285,11 +289,14 @@ def _check_join(left: Frame, right: Frame, on: Sequence[tuple[Column, Column]]) 
     if left.dataset != right.dataset:
         raise RefusedQuery(
             f"tables of the datasets {left.dataset!r} and {right.dataset!r} are joined",
-            remedy="ask about each dataset in a question of its own",
+            remedy="ask about each dataset separately",
         )
     if not any(left.schema[a.name].unit and right.schema[b.name].unit for a, b in on):
         raise RefusedQuery(
-            "two private tables are joined without their units: a row would be about two people",
+            (
+                "two private tables are joined on other columns than their privacy units, so "
+                "a row could belong to two people"
+            ),
             remedy=f"join on the unit: ON a.{left.unit} = b.{right.unit}",
         )
 

@@ -39,7 +39,7 @@ def check_parts(number: int) -> None:
     if number > MOST_SETS:
         raise RefusedQuery(
             f"there are more than {MOST_SETS} questions between UNION ALL",
-            remedy="ask some of them by themselves",
+            remedy="ask some of them separately",
         )
 
 
@@ -119,7 +119,7 @@ def _check(queries: Sequence[Query]) -> None:
             raise RefusedQuery(
                 f"parts {before} and {place} of UNION ALL are the same question, which would be "
                 "paid for twice",
-                remedy="leave one of them out",
+                remedy="remove one of them",
             )
     check_cells(queries)
 

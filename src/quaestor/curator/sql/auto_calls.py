@@ -105,11 +105,11 @@ def _call(text: str, node: Any, tokens: Sequence[Any]) -> AutoCall:
     start = node.meta.get("start")
     places = [at for at, token in enumerate(tokens) if token.start == start]
     if not places:
-        raise RefusedQuery("AUTO is not a function here", remedy=_INSTEAD)
+        raise RefusedQuery("AUTO is not allowed here", remedy=_INSTEAD)
     aggregate, written = type(node.parent).__name__, node.expressions
     if len(written) != 1 or type(written[0]).__name__ != "Column":
         raise RefusedQuery(
-            "AUTO chooses bounds of one column, and of nothing that is computed",
+            "AUTO needs the name of one column, not an expression",
             remedy="write AUTO(x) with the name of a column, or CLAMP(..., 0, 100) with bounds of "
             "your own",
             text=text,
@@ -138,4 +138,4 @@ def _call(text: str, node: Any, tokens: Sequence[Any]) -> AutoCall:
                 end=word.end + 1,
                 close=token.start,
             )
-    raise RefusedQuery("AUTO is not a function here", remedy=_INSTEAD)
+    raise RefusedQuery("AUTO is not allowed here", remedy=_INSTEAD)

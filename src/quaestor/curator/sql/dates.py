@@ -86,7 +86,7 @@ def _truncated(t: Translator, node: exp.TimestampTrunc) -> Expression:
         return made
     if unit not in {"week", "month", "quarter", "year"}:
         raise RefusedQuery(
-            f"a date is not cut to the {unit[:20]}",
+            f"DATE_TRUNC does not support the unit {unit[:20]}",
             remedy="write DATE_TRUNC('month', x), or 'week', 'quarter', 'year'; times also 'hour'",
         )
     return Call(f"first_of_{unit}", (day_of(t, t.convert(node.this)),))
@@ -124,7 +124,7 @@ def _difference(t: Translator, node: exp.DateDiff) -> Expression:
         return Case(((before, Call("ceil", (weeks,))),), Call("floor", (weeks,)))
     if unit not in {"month", "quarter", "year"}:
         raise RefusedQuery(
-            f"DATE_DIFF does not count in {unit[:20].upper()}",
+            f"DATE_DIFF does not support the unit {unit[:20].upper()}",
             remedy="count in 'day', 'week', 'month', 'quarter' or 'year'",
         )
     return Arithmetic("-", _place(unit, last), _place(unit, first))
@@ -157,7 +157,7 @@ def date_arithmetic(t: Translator, operator: str, node: exp.Binary) -> Expressio
     kinds = [t.analysis.kind(side) for side in sides]
     if "timestamp" in kinds:
         raise RefusedQuery(
-            "times are not added to or subtracted",
+            "arithmetic with times is not supported",
             remedy="write DATE_DIFF('day', a, b), or CAST(x AS DATE) + INTERVAL 3 DAY",
         )
     if "date" not in kinds:
@@ -170,7 +170,7 @@ def date_arithmetic(t: Translator, operator: str, node: exp.Binary) -> Expressio
         sides, kinds = (sides[1], sides[0]), [kinds[1], kinds[0]]
     if kinds != ["date", "integer"]:
         raise RefusedQuery(
-            "a date is added to, or taken from, something that is not a number of days",
+            "date arithmetic is supported with whole numbers of days and intervals only",
             remedy="write x + INTERVAL 3 MONTH, x + 7, or DATE_DIFF('day', a, b)",
         )
     return Call("add_days", (sides[0], sides[1] if operator == "+" else _negated(sides[1])))
@@ -189,7 +189,7 @@ def _shifted(t: Translator, day: Expression, interval: Any, sign: int) -> Expres
     unit = unit.removesuffix("s")
     if unit not in _STEPS:
         raise RefusedQuery(
-            f"an interval of {unit[:20].upper()} is not added to a date",
+            f"an interval of {unit[:20].upper()} cannot be added to a date",
             remedy="write INTERVAL 3 DAY, or WEEK, MONTH, QUARTER, YEAR",
         )
     function, times = _STEPS[unit]
@@ -210,12 +210,12 @@ def _length(t: Translator, node: Any) -> Expression:
         if digits.isascii() and digits.isdigit() and int(digits[:9]) <= _LONGEST_SHIFT:
             return Constant(sign * int(digits[:9]), "integer")
         raise RefusedQuery(
-            "an interval is a whole number of one unit", remedy="write INTERVAL 3 MONTH"
+            "an interval must be a whole number of one unit", remedy="write INTERVAL 3 MONTH"
         )
     made = t.convert(node)
     if t.analysis.kind(made) != "integer":
         raise RefusedQuery(
-            "an interval is a whole number of one unit", remedy="write INTERVAL (n) DAY"
+            "an interval must be a whole number of one unit", remedy="write INTERVAL (n) DAY"
         )
     return made
 

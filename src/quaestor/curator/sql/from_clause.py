@@ -64,7 +64,7 @@ class RowTranslator(Translator):
         if is_aggregate(node):
             with placed(self.text, node):
                 raise RefusedQuery(
-                    "an aggregate stands where one row is looked at",
+                    "an aggregate is not allowed where single rows are evaluated",
                     remedy="put conditions on aggregates after HAVING, and do not nest aggregates",
                 )
         return super().convert(node)
@@ -109,7 +109,7 @@ class FromClause:
         origin = select.args.get("from_")
         if origin is None:
             raise RefusedQuery(
-                "the question names no table", remedy="write SELECT COUNT(*) FROM a table"
+                "the question has no table", remedy="write SELECT COUNT(*) FROM a table"
             )
         only(origin, "this")
         frame = self._item(origin.this, known)
@@ -153,7 +153,7 @@ class FromClause:
                 pairs.append(pair)
         if not pairs:
             raise RefusedQuery(
-                "a join needs columns to agree on, and WHERE names none",
+                "a join needs a condition on columns, and WHERE has none",
                 remedy="write FROM a, b WHERE a.key = b.key, or JOIN b ON a.key = b.key",
             )
         return frame.joined(other, pairs, "inner"), rest
@@ -179,13 +179,13 @@ class FromClause:
         mine = self._rows(frame).convert(node.this)
         if not isinstance(mine, Column):
             raise RefusedQuery(
-                "before IN (SELECT ...) stands a column",
+                "IN (SELECT ...) needs a column on its left",
                 remedy="name the expression in a sub-query after FROM, and use the name",
             )
         other = self._sub(node.args["query"], "sub-query", None, known)
         if len(other.visible) != 1:
             raise RefusedQuery(
-                "after IN (SELECT ...) one column is selected",
+                "IN (SELECT ...) must select one column",
                 remedy="write IN (SELECT city FROM cities), or EXISTS for several columns",
             )
         return frame.marked(other, [(mine, Column(other.visible[0].column))])
@@ -217,7 +217,7 @@ class FromClause:
                 pairs.append(pair)
         if not pairs:
             raise RefusedQuery(
-                "EXISTS needs a column of both tables to agree",
+                "EXISTS needs a condition on columns of both tables",
                 remedy="write EXISTS (SELECT 1 FROM cities c WHERE c.city = visits.city)",
             )
         if own:
@@ -236,7 +236,7 @@ class FromClause:
                 )
             if kind != "Table" or type(node.this).__name__ != "Identifier":
                 raise RefusedQuery(
-                    "only tables of the catalog and sub-queries stand after FROM",
+                    "FROM supports only tables of the catalog and subqueries",
                     remedy="write FROM a table that the catalog declares",
                 )
             only(node, "this", "alias", "joins")
@@ -260,7 +260,10 @@ class FromClause:
             return self._units(node, name, known)
         if node.args.get("order") or node.args.get("limit"):
             raise RefusedQuery(
-                "a sub-query that sorts or cuts rows mixes the rows of many people",
+                (
+                    "a subquery with ORDER BY or LIMIT is not supported, because it mixes the "
+                    "rows of many people"
+                ),
                 remedy="put ORDER BY and LIMIT at the end of the whole question",
             )
         only(node, "expressions", "from_", "joins", "where", "with_")
@@ -284,16 +287,21 @@ class FromClause:
         """One row a person, with figures of its rows: ``... GROUP BY patient``."""
         if not self.by_unit(select, known):
             raise RefusedQuery(
-                "a sub-query that aggregates would have to be released first",
-                remedy="group it by the unit, to have one row a person, or aggregate in the outer "
-                "question only",
+                (
+                    "a subquery with aggregates is supported only if it is grouped by the "
+                    "privacy unit"
+                ),
+                remedy=(
+                    "group it by the unit, for one row per person, or aggregate in the outer "
+                    "question only"
+                ),
             )
         only(select, "expressions", "from_", "joins", "where", "with_", "group", "having")
         only(select.args["group"], "expressions")
         if len(select.args["group"].expressions) > 1:
             raise RefusedQuery(
-                "a sub-query that is grouped by the unit is grouped by nothing else",
-                remedy="take one value a person: MIN(sex) AS sex",
+                "a subquery grouped by the privacy unit cannot be grouped by anything else",
+                remedy="take one value per person: MIN(sex) AS sex",
             )
         frame = self.source(select, self.named(select, known))
         units = UnitTranslator(self._rows(frame))
@@ -337,7 +345,7 @@ class FromClause:
         side, kind = str(join.args.get("side") or ""), str(join.args.get("kind") or "")
         if side not in _SIDES or kind not in {"", "INNER", "OUTER"}:
             raise RefusedQuery(
-                f"{' '.join(word for word in (side, kind) if word)} JOIN is not part of it",
+                f"{' '.join(word for word in (side, kind) if word)} JOIN is not supported",
                 remedy="write JOIN or LEFT JOIN, with the private table first",
             )
         other = self._item(join.this, known)
@@ -351,12 +359,12 @@ class FromClause:
         on = join.args.get("on")
         if on is None:
             raise RefusedQuery(
-                "a join needs columns to agree on", remedy="write JOIN b ON a.key = b.key"
+                "a join needs a condition on columns", remedy="write JOIN b ON a.key = b.key"
             )
         pairs, rest = self._agreements(frame, other, on)
         if rest and how == "left":
             raise RefusedQuery(
-                "a LEFT JOIN agrees on columns, and on nothing else",
+                "the condition of a LEFT JOIN may only compare columns",
                 remedy="filter first: LEFT JOIN (SELECT * FROM b WHERE ...) AS b",
             )
         made = frame.joined(other, pairs, how)
@@ -432,7 +440,7 @@ def _check_names(frame: Frame, other: Frame) -> None:
     taken = {column.qualifier.lower() for column in frame.visible}
     if any(column.qualifier.lower() in taken for column in other.visible):
         raise RefusedQuery(
-            "two tables have one name here", remedy="give one of them another: JOIN b AS c"
+            "two tables have the same name here", remedy="give one of them another: JOIN b AS c"
         )
 
 

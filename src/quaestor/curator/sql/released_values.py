@@ -131,7 +131,7 @@ class OutputTranslator(Translator):
         name = node.name
         if self.frame.unit is not None and self.facts_of(found).unit:
             raise RefusedQuery(
-                f"{name} says whom a row is about, and is never shown",
+                f"{name} identifies people and is never shown",
                 remedy=f"count people: COUNT(DISTINCT {name})",
             )
         raise RefusedQuery(
@@ -225,7 +225,7 @@ def _grouping(t: OutputTranslator, node: Any) -> Expression:
     only(node, "expressions")
     if not t.sets:
         raise RefusedQuery(
-            "GROUPING(x) says whether a row is a subtotal, and there are none here",
+            "GROUPING(x) marks subtotals, and this question has none",
             remedy="leave it out, or write GROUP BY ROLLUP (x)",
         )
     bits = 0
@@ -283,7 +283,7 @@ def read_outputs(t: Translator, nodes: Sequence[Any], keys: Sequence[Key]) -> tu
             if node.alias:
                 with placed(t.text, node):
                     raise RefusedQuery(
-                        f"two outputs are called {name!r}", remedy="give one another name"
+                        f"two outputs have the name {name!r}", remedy="rename one of them"
                     )
             name = _another(name, names)
         names.add(name.lower())
@@ -341,7 +341,7 @@ def read_limit(text: str, select: Any) -> int | None:
             count = str(node.this) if type(node).__name__ == "Literal" else ""
             if count.isascii() and count.isdigit() and 1 <= int(count[:30]) <= 10**9:
                 return int(count)
-        raise RefusedQuery("LIMIT takes a whole number from 1 on", remedy="write LIMIT 10")
+        raise RefusedQuery("LIMIT must be a whole number of at least 1", remedy="write LIMIT 10")
 
 
 def by_place(text: str, among: Sequence[Any]) -> Any:

@@ -136,7 +136,7 @@ def _trim(t: Translator, node: exp.Trim) -> Expression:
     only(node, "this", "position", "expression")
     taken = node.args.get("expression")
     if taken is not None and t.convert(taken) != Constant(" ", "text"):
-        raise RefusedQuery("TRIM takes blanks away, and nothing else", remedy="write TRIM(x)")
+        raise RefusedQuery("TRIM removes spaces only", remedy="write TRIM(x)")
     names = {"LEADING": "ltrim", "TRAILING": "rtrim"}
     return Call(names.get(str(node.args.get("position") or ""), "trim"), (t.convert(node.this),))
 
@@ -191,7 +191,7 @@ def _whole_quotient(t: Translator, node: exp.IntDiv) -> Expression:
     for side in (left, right):
         if t.analysis.kind(side) != "integer":
             raise RefusedQuery(
-                f"a // b divides whole numbers, and {spell(side)} is not one",
+                f"a // b needs whole numbers, but {spell(side)} is not one",
                 remedy="write FLOOR(a / b)",
             )
     made = _truncate(t, Arithmetic("/", left, right))

@@ -62,7 +62,7 @@ def _literal(_: Translator, node: exp.Literal) -> Expression:
     number: int | float = int(text) if whole else float(text)
     if not abs(number) <= LARGEST:
         raise RefusedQuery(
-            "no number may be larger than 10^15: floats hold larger ones inexactly",
+            ("numbers above 10^15 are not supported, because floats cannot represent them exactly"),
             remedy="write a smaller number",
         )
     return Constant(number, "integer" if whole else "real")
@@ -108,9 +108,7 @@ def _comparison(operator: Any) -> Callable[[Translator, Any], Expression]:
         left, right = alike(t.analysis, t.convert(node.left), t.convert(node.right))
         for side in (left, right):
             if isinstance(side, Constant) and side.value is None:
-                raise RefusedQuery(
-                    "nothing is equal to NULL, nor different from it", remedy="write x IS NULL"
-                )
+                raise RefusedQuery("comparisons with NULL are never true", remedy="write x IS NULL")
         return Comparison(operator, left, right)
 
     return rule
@@ -161,7 +159,7 @@ def _is(t: Translator, node: exp.Is) -> Expression:
         return Call("coalesce", (operand, Constant(value=False, kind="boolean")))
     if isinstance(right, Constant) and right.value is False:
         return Not(Call("coalesce", (operand, Constant(value=True, kind="boolean"))))
-    raise RefusedQuery("IS stands before NULL, TRUE and FALSE", remedy="write a = b")
+    raise RefusedQuery("IS is supported with NULL, TRUE and FALSE only", remedy="write a = b")
 
 
 def _between(t: Translator, node: exp.Between) -> Expression:
@@ -184,7 +182,7 @@ def _in(t: Translator, node: exp.In) -> Expression:
         _, value = alike(t.analysis, operand, t.convert(entry))
         if not isinstance(value, Constant) or value.value is None:
             raise RefusedQuery(
-                "a list after IN has constants only, and not NULL",
+                "IN supports constants only, without NULL",
                 remedy="write conditions with OR, and x IS NULL",
             )
         values[repr(value)] = value
@@ -197,7 +195,7 @@ def _like(t: Translator, node: exp.Like) -> Expression:
     only(node, "this", "expression", "negate")
     pattern = t.convert(node.expression)
     if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
-        raise RefusedQuery("LIKE takes a constant pattern", remedy="write x LIKE 'a%'")
+        raise RefusedQuery("LIKE needs a constant pattern", remedy="write x LIKE 'a%'")
     if len(pattern.value) > _LONGEST_PATTERN:
         raise RefusedQuery(
             "a pattern has at most a thousand characters", remedy="use % for any text"
@@ -244,7 +242,7 @@ def _cast(t: Translator, node: exp.Cast) -> Expression:
     kind = _TYPES.get(name)
     if kind is None or node.to.expressions:
         raise RefusedQuery(
-            f"nothing is cast to {node.to.sql().upper()[:40]}",
+            f"CAST to {node.to.sql().upper()[:40]} is not supported",
             remedy="cast to INTEGER, DOUBLE, BOOLEAN, DATE, TIMESTAMP, or write DATE '2026-01-31'",
         )
     operand = t.convert(node.this)

@@ -69,8 +69,10 @@ def parse(
     asked = parse_question(text, catalog, rows=rows, groups=groups)
     if isinstance(asked, Compound):
         raise RefusedQuery(
-            "UNION ALL, ROLLUP, CUBE and GROUPING SETS ask several questions together, here "
-            f"{len(asked.parts)}, and one is expected",
+            (
+                "UNION ALL, ROLLUP, CUBE and GROUPING SETS ask several questions at once "
+                f"(here {len(asked.parts)}); only one is allowed here"
+            ),
             remedy="write one SELECT with a plain GROUP BY",
         )
     return asked
@@ -262,7 +264,7 @@ def _grouped(select: exp.Select) -> list[Any]:
     only(distinct)
     if len(plain) < len(select.expressions):
         raise RefusedQuery(
-            "DISTINCT stands beside aggregates, and there is no GROUP BY",
+            "DISTINCT with aggregates needs GROUP BY",
             remedy="write GROUP BY, which shows each group once",
         )
     return plain
@@ -293,11 +295,11 @@ class _OuterTranslator(Translator):
         """An output of the question inside."""
         if node.table and node.table.lower() != self.name.lower():
             raise RefusedQuery(
-                f"no table here is called {node.table!r}", remedy=f"write {self.name}"
+                f"there is no table {node.table!r} in this question", remedy=f"write {self.name}"
             )
         if node.name.lower() not in self.outputs:
             raise RefusedQuery(
-                f"the question inside has no output {node.name!r}",
+                f"the inner question has no output {node.name!r}",
                 remedy=nearest(node.name, [output.name for output in self.parts.outputs]),
             )
         return self.outputs[node.name.lower()]

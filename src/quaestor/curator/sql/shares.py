@@ -32,12 +32,12 @@ def over_groups(t: Translator, node: Any) -> Expression:
             remedy=f"leave ORDER BY out of OVER (...): {_SHARE}",
         )
     if node.args.get("alias") is not None:
-        raise RefusedQuery("a window has no name here", remedy=_SHARE)
+        raise RefusedQuery("named windows are not supported", remedy=_SHARE)
     only(node, "this", "partition_by", "over")
     only(node.this, "this")
     operand = t.convert(node.this.this)
     if has_totals(operand):
-        raise RefusedQuery("one OVER stands inside another", remedy=_SHARE)
+        raise RefusedQuery("OVER cannot be nested", remedy=_SHARE)
     if not any(isinstance(part, Aggregated) for part in nodes(operand)):
         raise RefusedQuery(
             "SUM(...) OVER adds released figures up, and there is no aggregate in it",

@@ -94,8 +94,8 @@ def _check_text(text: str) -> None:
     for place, character in enumerate(text):
         if (character < " " and character not in "\t\n\r") or "\ud800" <= character <= "\udfff":
             raise RefusedQuery(
-                "there is a character that no engine can read",
-                remedy="take it away",
+                "the text contains an invalid character",
+                remedy="remove it",
                 text=text,
                 place=place,
             )
@@ -114,7 +114,7 @@ def _check_tokens(text: str, tokens: Sequence[Token]) -> None:
         following = [other.token_type.name for other in tokens[place + 1 : place + 3]]
         if following[:1] == ["L_PAREN"] and not _may_open(token, following[1:]):
             raise RefusedQuery(
-                f"{token.text.upper()} is not a function here",
+                f"{token.text.upper()} is not supported as a function",
                 remedy='put a column of that name in double quotes, as in "row"',
                 text=text,
                 place=token.start,
@@ -137,7 +137,9 @@ def _checked(trees: Sequence[exp.Expr]) -> exp.Expr:
     from sqlglot import exp
 
     if len(trees) != 1:
-        raise RefusedQuery(f"here are {len(trees)} statements", remedy="ask one question at a time")
+        raise RefusedQuery(
+            f"the text has {len(trees)} statements", remedy="ask one question at a time"
+        )
     waiting, count = [(trees[0], 1)], 0
     while waiting:
         node, depth = waiting.pop()
@@ -182,7 +184,7 @@ def _limit_after_sets(text: str, tokens: Sequence[Token]) -> RefusedQuery | None
 def _syntax(text: str, error: object) -> RefusedQuery:
     found = getattr(error, "errors", None) or [{}]
     line, column = found[0].get("line"), found[0].get("col")
-    remedy = "look at the brackets, commas and quotes around it"
+    remedy = "check the brackets, commas and quotes around it"
     if line is None or column is None:
         return RefusedQuery("this is not SQL", remedy=remedy)
     lines = text.split("\n")

@@ -87,73 +87,88 @@ def aggregates_in(node: exp.Expr) -> bool:
 _QUANTILE = "ask for a quantile near the end: QUANTILE(x, 0.01) or QUANTILE(x, 0.99)"
 _JOIN = "join a public table instead, or filter in a sub-query after FROM"
 _REASONS: dict[str, tuple[str, str]] = {
-    "Min": ("MIN shows the value of one person", _QUANTILE),
-    "Max": ("MAX shows the value of one person", _QUANTILE),
-    "AnyValue": ("ANY_VALUE shows the value of one person", "group by the column, or use MEDIAN"),
-    "ArrayAgg": ("ARRAY_AGG shows values of persons", "group by the column and count"),
-    "GroupConcat": ("texts of persons cannot be joined", "group by the column and count"),
+    "Min": ("MIN would show the value of one person", _QUANTILE),
+    "Max": ("MAX would show the value of one person", _QUANTILE),
+    "AnyValue": (
+        "ANY_VALUE would show the value of one person",
+        "group by the column, or use MEDIAN",
+    ),
+    "ArrayAgg": (
+        "ARRAY_AGG would show the values of single people",
+        "group by the column and count",
+    ),
+    "GroupConcat": ("texts of several people cannot be joined", "group by the column and count"),
     "Mode": (
-        "MODE shows a value that may be one person's",
+        "MODE could show the value of one person",
         "GROUP BY the column, ORDER BY COUNT(*) DESC LIMIT 1",
     ),
-    "ApproxDistinct": ("the engine's estimate has no known noise", "write COUNT(DISTINCT x)"),
+    "ApproxDistinct": (
+        "approximate counts are not supported, because their error is unknown",
+        "write COUNT(DISTINCT x)",
+    ),
     "Window": (
-        "OVER makes a window over rows of many people",
+        "window functions over rows are not supported",
         "use GROUP BY; for shares, write COUNT(*) * 100.0 / SUM(COUNT(*)) OVER ()",
     ),
-    "Exists": ("EXISTS stands after WHERE only", _JOIN),
-    "Subquery": ("a sub-query cannot be a value", "put it after FROM, or join it"),
-    "Select": ("a sub-query cannot be a value", "put it after FROM, or join it"),
-    "Union": ("UNION puts rows of several questions together", "ask each question by itself"),
-    "Rand": ("randomness is the curator's", "leave it out: every answer has its noise"),
-    "Escape": ("LIKE has no ESCAPE here", "use = for texts with % or _ in them"),
+    "Exists": ("EXISTS is supported in WHERE only", _JOIN),
+    "Subquery": ("scalar subqueries are not supported", "put it after FROM, or join it"),
+    "Select": ("scalar subqueries are not supported", "put it after FROM, or join it"),
+    "Union": ("UNION is not supported here", "ask each question separately"),
+    "Rand": ("random functions are not supported", "remove it: every answer has noise already"),
+    "Escape": ("LIKE with ESCAPE is not supported", "use = for texts with % or _ in them"),
     "RegexpLike": ("regular expressions differ between engines", "write LIKE 'a%'"),
     "RegexpFullMatch": ("regular expressions differ between engines", "write LIKE 'a%'"),
     "SimilarTo": ("regular expressions differ between engines", "write LIKE 'a%'"),
-    "Interval": ("an interval stands after + or -", "write day + INTERVAL 3 MONTH"),
+    "Interval": ("an interval is supported after + or - only", "write day + INTERVAL 3 MONTH"),
     "DateAdd": ("DATE_ADD adds an interval", "write DATE_ADD(day, INTERVAL 3 MONTH)"),
     "DateSub": ("DATE_SUB takes an interval away", "write day - INTERVAL 3 MONTH"),
     "CurrentDate": ("the answer would depend on the day", "write the day: DATE '2026-01-31'"),
     "CurrentTimestamp": ("the answer would depend on the hour", "write DATE '2026-01-31'"),
     "Log": ("LOG means different things on different engines", "write LN(x) or LOG10(x)"),
     "Star": ("rows of people are never shown", "count them: SELECT COUNT(*) ..."),
-    "Placeholder": ("there is a gap for a parameter", "write the value itself"),
-    "Parameter": ("there is a gap for a parameter", "write the value itself"),
-    "Pivot": ("PIVOT is not part of it", "use GROUP BY"),
+    "Placeholder": ("query parameters are not supported", "write the value itself"),
+    "Parameter": ("query parameters are not supported", "write the value itself"),
+    "Pivot": ("PIVOT is not supported", "use GROUP BY"),
     "Distinct": ("DISTINCT is only for COUNT", "write COUNT(DISTINCT x), or GROUP BY x"),
-    "RawString": ("texts stand in single quotes", "write 'text'"),
-    "Offset": ("rows of an answer are not skipped", "use LIMIT, and leave out what you need not"),
+    "RawString": ("texts must be in single quotes", "write 'text'"),
+    "Offset": ("OFFSET is not supported", "use LIMIT alone"),
     "RespectNulls": ("NULL is never counted", "leave RESPECT NULLS out"),
-    "IgnoreNulls": ("this shows the value of one person", "use COUNT, SUM, AVG or MEDIAN"),
+    "IgnoreNulls": ("this would show the value of one person", "use COUNT, SUM, AVG or MEDIAN"),
 }
 _ALLOWED = (
-    "there are + - * / %, comparisons, CASE, CAST, IN, LIKE, IS NULL and the functions of the "
-    "reference"
+    "supported are + - * / %, comparisons, CASE, CAST, IN, LIKE, IS NULL and the "
+    "functions listed in the SQL reference"
 )
 _ARGUMENTS: dict[str, tuple[str, str]] = {
-    "distinct": ("DISTINCT rows need all of them", "write GROUP BY, which shows each group once"),
+    "distinct": ("SELECT DISTINCT is not supported", "write GROUP BY, which shows each group once"),
     "expressions": ("there are more arguments than one", "aggregate one column at a time"),
     "offset": _REASONS["Offset"],
     "windows": _REASONS["Window"],
     "qualify": _REASONS["Window"],
-    "sample": ("the curator takes no samples", "leave TABLESAMPLE out"),
-    "into": ("nothing is written", "leave INTO out"),
-    "recursive": ("recursive queries may never end", "write WITH without RECURSIVE"),
-    "laterals": ("LATERAL is not part of it", "use a plain join"),
+    "sample": ("TABLESAMPLE is not supported", "leave TABLESAMPLE out"),
+    "into": ("SELECT INTO is not supported: data are never written", "leave INTO out"),
+    "recursive": ("recursive queries are not supported", "write WITH without RECURSIVE"),
+    "laterals": ("LATERAL is not supported", "use a plain join"),
     "pivots": _REASONS["Pivot"],
-    "query": ("IN (SELECT ...) stands after WHERE only", _JOIN),
-    "rollup": ("ROLLUP asks several questions", "ask each by itself"),
-    "cube": ("CUBE asks several questions", "ask each by itself"),
-    "grouping_sets": ("GROUPING SETS ask several questions", "ask each by itself"),
-    "all": ("GROUP BY ALL is not part of it", "name the keys"),
+    "query": ("IN (SELECT ...) is supported in WHERE only", _JOIN),
+    "rollup": ("ROLLUP is not supported here", "ask each grouping separately"),
+    "cube": ("CUBE is not supported here", "ask each grouping separately"),
+    "grouping_sets": ("GROUPING SETS are not supported here", "ask each grouping separately"),
+    "all": ("GROUP BY ALL is not supported", "name the keys"),
     "method": (
-        "NATURAL and other methods of joining are not part of it",
+        "NATURAL JOIN and join hints are not supported",
         "write JOIN ... USING (key)",
     ),
-    "symmetric": ("SYMMETRIC is not part of it", "write the lower bound first"),
+    "symmetric": ("SYMMETRIC is not supported", "write the lower bound first"),
     "nulls_first": ("NULL always comes last", "leave NULLS FIRST out"),
-    "db": ("tables are known by one name", "write the name of the catalog alone"),
-    "catalog": ("tables are known by one name", "write the name of the catalog alone"),
+    "db": (
+        "qualified table names are not supported",
+        "write only the name of the table in the catalog",
+    ),
+    "catalog": (
+        "qualified table names are not supported",
+        "write only the name of the table in the catalog",
+    ),
 }
 
 
@@ -162,7 +177,7 @@ def refused(node: exp.Expr) -> RefusedQuery:
     name = type(node).__name__
     if name == "Anonymous" and str(node.name).lower() == "auto":
         return RefusedQuery(
-            "AUTO(x) chooses bounds at the moment a question is asked in SQL, and not here",
+            ("AUTO(x) chooses bounds when a question is asked in SQL, and is not supported here"),
             remedy="write CLAMP(x, 0, 100) with bounds of your own, or let the data owner choose "
             "bounds of the table: quaestor dataset tune",
         )
@@ -172,7 +187,7 @@ def refused(node: exp.Expr) -> RefusedQuery:
     typed = _typed(node)
     known = typed.replace("_", "").isalnum()
     return RefusedQuery(
-        f"there is no function {typed}" if known else f"{typed} is not part of the language",
+        f"there is no function {typed}" if known else f"{typed} is not supported",
         remedy=_INSTEAD.get(typed, _ALLOWED),
     )
 
@@ -233,6 +248,6 @@ def only(node: exp.Expr, *names: str) -> None:
         if name in names or value is None or value is False or value == []:
             continue
         reason, remedy = _ARGUMENTS.get(
-            name, (f"{type(node).__name__.upper()} ... {name.upper()} is not part of it", _ALLOWED)
+            name, (f"{type(node).__name__.upper()} ... {name.upper()} is not supported", _ALLOWED)
         )
         raise RefusedQuery(reason, remedy=remedy)

@@ -54,8 +54,8 @@ def _selects(text: str, node: Any, *, outermost: bool) -> Iterator[Any]:
     if name != "Union" or node.args.get("distinct"):
         word = "UNION" if name == "Union" else name.upper()
         raise RefusedQuery(
-            f"{word} compares rows of several answers, which have noise",
-            remedy="write UNION ALL, which puts the rows of each below those of the one before",
+            f"{word} would compare rows of several noisy answers",
+            remedy="use UNION ALL, which appends the rows of each part",
         )
     if not outermost and any(node.args.get(each) for each in ("order", "limit", "with_")):
         raise RefusedQuery("a UNION ALL in brackets has a clause of its own", remedy=_END)

@@ -108,7 +108,10 @@ class UnitTranslator(Translator):
         call = spelling.read(node, _Reader(self)) if spelling is not None else None
         if call is None or call.function not in {"count", "distinct", "sum", "mean"}:
             typed = node.sql(dialect="duckdb").split("(")[0][:40]
-            raise RefusedQuery(f"{typed} is not taken of one person's rows", remedy=_ALLOWED)
+            raise RefusedQuery(
+                f"{typed} is not supported in a subquery grouped by the privacy unit",
+                remedy=_ALLOWED,
+            )
         if call.operand is None:
             return "rows", None
         operand = self.rows.convert(call.operand)
@@ -175,7 +178,9 @@ class _Reader:
     def refused(self, node: Any) -> RefusedQuery:
         """The refusal of something that is not part of the language."""
         del node
-        return RefusedQuery("this is not taken of one person's rows", remedy=_ALLOWED)
+        return RefusedQuery(
+            "this is not supported in a subquery grouped by the privacy unit", remedy=_ALLOWED
+        )
 
 
 def _truth(facts: ValueFacts) -> ValueFacts:

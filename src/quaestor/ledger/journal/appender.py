@@ -60,10 +60,10 @@ class State:
 def state_of(row: tuple[Any, ...] | None, *, account: str) -> State:
     """The state that a row says."""
     if row is None:
-        raise LedgerCorrupted(f"account {account!r}", "the head of its chain is gone")
+        raise LedgerCorrupted(f"account {account!r}", "the head of its chain is missing")
     state = State(*row)
     if not all(isinstance(n, int) for n in (state.events, state.entries, state.pricing)):
-        raise LedgerCorrupted(f"account {account!r}", "its row holds no numbers")
+        raise LedgerCorrupted(f"account {account!r}", "its row has no valid numbers")
     if state.pricing > PRICING:
         raise unavailable("newer")
     return state
@@ -319,7 +319,7 @@ def accept_clock(store: Store, account: str, *, reason: str) -> None:
     """Go on at the present time, though the account's last event is of a later one."""
     said = texts.line("reason", reason)
     if not said:
-        raise InvalidParameter("reason", reason, "a line that says why the clock was wrong")
+        raise InvalidParameter("reason", reason, "one line with the reason why the clock was wrong")
 
     def work(session: Session) -> Journal:
         journal = Journal(store, session, account, time_after=texts.if_behind)
@@ -338,7 +338,9 @@ def read_balances(rows: Iterable[tuple[Any, ...]], *, account: str) -> Balances:
             for dataset, analyst, totals in rows
         }
     except (TypeError, ValueError, ZeroDivisionError):
-        raise LedgerCorrupted(f"the totals of account {account!r}", "they are no totals") from None
+        raise LedgerCorrupted(
+            f"the totals of account {account!r}", "they are not valid totals"
+        ) from None
 
 
 def history(session: Session, limits: AccountLimits) -> Iterator[tuple[Request, int]]:

@@ -74,27 +74,27 @@ class Chain:
         if event.seq != self.events + 1:
             return "it is missing"
         if event.previous != self.head:
-            return "it does not follow the event before it"
+            return "it does not follow the previous event"
         try:
             sealed = event.is_sealed
         except (TypeError, ValueError):
-            return "its content is not what was written"
-        return None if sealed else "its content is not what its hash was made of"
+            return "its content was changed"
+        return None if sealed else "its content does not match its hash"
 
     def _out_of_order(self, event: Event) -> str | None:
         """What is wrong with the event at this place, though it is well chained."""
         kind, entry = event.kind, event.entry
         if kind not in KINDS or (kind == "opened") != (self.events == 0):
-            return f"an event of the kind {kind!r} cannot stand there"
+            return f"an event of the kind {kind!r} is not allowed there"
         accepted = kind == "clock" and event.detail
         if not texts.is_time(event.time) or (event.time < self.time and not accepted):
-            return "its time is none, or before that of the event before it"
+            return "its time is missing, or earlier than that of the previous event"
         if kind in {"clock", "restored"} and (entry or not event.detail):
-            return "it does not say why"
+            return "its reason is missing"
         if kind in CHARGES and (self.closed or entry != self.entries + 1):
             return "its entry is not the next one, or the account is closed"
         if kind in {"declared", "refreshed"} and not self._describes(event):
-            return "it does not say what of which dataset is as it is from here on"
+            return "it does not name a dataset and its new state"
         return self._terms.problem(event, closed=self.closed) or self._misplaced(event)
 
     def _describes(self, event: Event) -> bool:
@@ -115,11 +115,11 @@ class Chain:
         if kind in CHARGES and not is_audience(event.answer):
             return "it does not say who may see its answer"
         if kind in SETTLEMENTS and entry not in self._open:
-            return "it settles an entry that is not open"
+            return "it settles an entry that is not pending"
         if kind == "drawing" and (entry not in self._open or entry in self._drawn):
-            return "noise is drawn once for an entry, while it is open"
+            return "noise may be drawn only once for an entry, while it is pending"
         if kind == "void" and entry in self._drawn:
-            return "it gives back an entry whose noise may have been drawn"
+            return "it refunds an entry whose noise may have been drawn"
         return None
 
     def _follow(self, event: Event) -> None:

@@ -50,20 +50,20 @@ class KeptTerms:
     def _wrong_decision(self, event: Event) -> str | None:
         asked = self._submitted.get(event.detail)
         if asked is None or event.entry or asked[0].casefold() == event.analyst.casefold():
-            return "it decides about nothing that somebody else has submitted"
+            return "it decides about something that nobody else submitted"
         return None
 
     def _wrong_charge(self, event: Event, terms: AccountDefinition) -> str | None:
         said, _ = texts.parts_of(event.detail)
         if said:
             approved = self._approved.get(said) == _asked(event)
-            return None if approved else "it charges what was not approved"
+            return None if approved else "it charges a question that was not approved"
         if terms.approval is None:
             return None
         try:
             needed = terms.needs_approval(texts.releases_from_text(event.releases))
         except (KeyError, TypeError, ValueError):
-            return "its releases are none"
+            return "its releases are not valid"
         return "it charges without approval" if needed else None
 
     def follow(self, event: Event) -> None:

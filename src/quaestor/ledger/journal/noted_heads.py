@@ -46,15 +46,15 @@ def heads_of(given: Iterable[str], accounts: Callable[[], Sequence[str]]) -> dic
     for text in given:
         name, equals, digest = text.rpartition("=")
         if not _is_head(digest):
-            valid = "64 hexadecimal digits, as verify prints them"
+            valid = '64 hexadecimal digits, as "quaestor ledger verify" prints them'
             raise InvalidParameter("--head", text, f"{valid}, or ACCOUNT= and those")
         if not equals:
             names = accounts()
             if not names:
                 place = "the ledger"
-                raise LedgerCorrupted(place, "a head was noted, and there is no account")
+                raise LedgerCorrupted(place, "a head was recorded, but there is no account")
             if len(names) > 1:
-                valid = "ACCOUNT=HASH, for the ledger has several accounts"
+                valid = "ACCOUNT=HASH, because the ledger has several accounts"
                 raise InvalidParameter("--head", text, valid)
             name = names[0]
         if name in heads:

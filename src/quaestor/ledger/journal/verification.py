@@ -60,12 +60,12 @@ def verify_account(
     if any(each not in chain.heads for each in noted):
         raise LedgerCorrupted(
             place,
-            "the head that was noted is not in its chain: events were taken away or rewritten",
+            "the recorded head is not in its chain: events were removed or rewritten",
         )
     if found[0] != chain.definition:
-        raise LedgerCorrupted(place, "its definition is not the one that it was opened with")
+        raise LedgerCorrupted(place, "its definition differs from the one it was opened with")
     if chain.unfinished:
-        raise LedgerCorrupted(place, "its chain ends in the midst of a plan")
+        raise LedgerCorrupted(place, "its chain ends in the middle of a plan")
     state = None if row is None else State(*row)
     outdated = state is not None and 0 < state.pricing < PRICING  # priced again when next used
     _check_state(state, chain, place, pricing=state.pricing if state and outdated else PRICING)
@@ -108,16 +108,16 @@ def _check_state(state: State | None, chain: Chain, place: str, *, pricing: int)
     )
     for name in State.__dataclass_fields__:
         if getattr(state, name, None) != getattr(expected, name):
-            raise LedgerCorrupted(place, f"its {name} is not what its events say")
+            raise LedgerCorrupted(place, f"its {name} does not match its events")
 
 
 def _definition(text: str, account: str) -> AccountDefinition:
     try:
         definition = AccountDefinition.from_json(text)
     except InvalidParameter:
-        raise LedgerCorrupted(f"account {account!r}", "its definition is none") from None
+        raise LedgerCorrupted(f"account {account!r}", "it has no valid definition") from None
     if definition.name != account:
-        raise LedgerCorrupted(f"account {account!r}", "its definition is that of another account")
+        raise LedgerCorrupted(f"account {account!r}", "its definition belongs to another account")
     return definition
 
 
@@ -145,7 +145,9 @@ def _priced(limits: AccountLimits, chain: Chain) -> Balances:
         )
     except (InvalidParameter, KeyError, TypeError, ValueError):
         place = f"the entries of account {limits.definition.name!r}"
-        raise LedgerCorrupted(place, "some of them cannot have been charged to it") from None
+        raise LedgerCorrupted(
+            place, "some of them cannot have been charged to this account"
+        ) from None
 
 
 def _check_totals(session: Session, limits: AccountLimits, priced: Balances) -> Balances:
@@ -155,7 +157,7 @@ def _check_totals(session: Session, limits: AccountLimits, priced: Balances) -> 
     stored = {p: t for p, t in read_balances(rows, account=account).items() if t}
     if not _agree(stored, priced):
         raise LedgerCorrupted(
-            f"the totals of account {account!r}", "they are not what its entries add up to"
+            f"the totals of account {account!r}", "they do not match the sum of its entries"
         )
     return stored
 
@@ -207,15 +209,15 @@ def _check_answers(session: Session, chain: Chain, account: str) -> None:
             place = f"the answer of entry {entry} of account {account!r}"
             expected = missing.pop(entry, None)
             if expected is None:
-                raise LedgerCorrupted(place, "its entry has released none")
+                raise LedgerCorrupted(place, "its entry has no released answer")
             if (*labels, _digest(answer)) != expected:
-                raise LedgerCorrupted(place, "it is not the one that was released")
+                raise LedgerCorrupted(place, "it differs from the answer that was released")
             after = entry
         if len(rows) < _PAGE:
             break
     for entry in missing:
         place = f"the answer of entry {entry} of account {account!r}"
-        raise LedgerCorrupted(place, "it is gone")
+        raise LedgerCorrupted(place, "it is missing")
 
 
 def _check_jobs(session: Session, chain: Chain, account: str) -> None:
@@ -225,7 +227,7 @@ def _check_jobs(session: Session, chain: Chain, account: str) -> None:
         for entry, attempt in rows:
             if entry > chain.entries or not isinstance(attempt, int) or attempt < 1:
                 place = f"the job of entry {entry} of account {account!r}"
-                raise LedgerCorrupted(place, "no such charge was made")
+                raise LedgerCorrupted(place, "there is no such charge")
         after = rows[-1][0]
 
 

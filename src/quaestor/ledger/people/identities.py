@@ -92,7 +92,7 @@ def add_identity(
         expires=made.expires,
     )
     if row is None:
-        valid = "one that is linked with nobody yet: unlink it first"
+        valid = "an identity that is not linked to a person yet: unlink it first"
         raise InvalidParameter("identity", identity.words, valid)
     return made
 

@@ -139,7 +139,7 @@ class People:
 
         def work(session: Session, time: str) -> Person:
             if session.row(sql.PERSON, folded=name.casefold()) is not None:
-                raise InvalidParameter("name", name, "a new one: somebody has it already")
+                raise InvalidParameter("name", name, "a new name: this one is taken")
             person = replace(added, created=time)
             session.run(sql.ADD_PERSON, **_columns(person), created=time, folded=name.casefold())
             _note(session, time, "person_added", by, person.name, _words(person))
@@ -244,7 +244,7 @@ class People:
                 if each.id == id_
             ]
             if not found:
-                raise InvalidParameter(kind, id_, f"the id of a {kind}, as it is listed")
+                raise InvalidParameter(kind, id_, f"the id of an existing {kind}")
             session.run(sql.END_CREDENTIAL, id=id_, time=time)
             if not found[0].ended:
                 _note(session, time, f"{kind}_ended", by, found[0].person, f"{kind} {id_}")
@@ -357,7 +357,7 @@ class People:
         except SignInFailed:
             raise IdentityRefused(
                 "not_linked",
-                f"nobody here is linked with {identity.words}: ask an owner to link it with you",
+                f"no person is linked to {identity.words}: ask an owner to link it to you",
             ) from None
 
     def note_failed_sign_in(self, *, place: str) -> None:
@@ -449,7 +449,7 @@ def _person(session: Session, name: str) -> Person:
 def _active(session: Session, name: str) -> Person:
     person = _person(session, name)
     if not person.active:
-        raise InvalidParameter("person", person.name, "active: they were shut out")
+        raise InvalidParameter("person", person.name, "active: this person is blocked")
     return person
 
 
@@ -458,7 +458,7 @@ def _refuse_without_owner(session: Session, before: Person, after: Person) -> No
         return
     others = (Person.from_row(row) for row in session.rows(sql.PEOPLE))
     if not any(p.active and "owner" in p.roles and p.name != before.name for p in others):
-        raise InvalidParameter("roles", list(after.roles), "such that an owner is left")
+        raise InvalidParameter("roles", list(after.roles), "such that at least one owner remains")
 
 
 def _note(  # noqa: PLR0913  # what an event says

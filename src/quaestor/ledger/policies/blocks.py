@@ -85,17 +85,17 @@ class Blocked(Open):
         if self.most is not None:
             person_total(epsilon=0.0, delta=0.0, most=self.most)
         if type(self.enforced) is not bool or (self.enforced and self.most is None):
-            valid = "given with most (--most 3): how many blocks of a person are to count"
+            valid = "given with most (--most 3): the number of blocks of a person that count"
             raise InvalidParameter("enforced", self.enforced, valid)
         for table, column in self.dates:
             texts.name("dates", table)
             texts.name("dates", column)
         if list(self.dates) != sorted(dict(self.dates).items()):
-            raise InvalidParameter("dates", self.dates, "one column a table, in order")
+            raise InvalidParameter("dates", self.dates, "one column per table, in order")
         if self.enforced and len(self.dates) > 1:
             valid = (
-                "of one table, where blocks are enforced: date one table only and join the others "
-                "to it, or leave enforced out"
+                "in one table only, when blocks are enforced: date one table and join the "
+                "others to it, or omit enforced"
             )
             raise InvalidParameter("dates", self.dates, valid)
         Open.__post_init__(self)
@@ -131,12 +131,14 @@ class Blocked(Open):
         """With a filter; an account whose promise blocks would not carry is refused."""
         if len(terms.datasets) > 1:
             listed = ", ".join(terms.datasets)
-            raise InvalidParameter("datasets", listed, "one dataset, for an account with blocks")
+            raise InvalidParameter(
+                "datasets", listed, "one dataset: an account with blocks has just one"
+            )
         if terms.membership is not None or terms.neighbours != "add_remove":
             raise InvalidParameter(
                 "membership",
                 terms.membership or terms.neighbours,
-                "left out, and neighbours add_remove, for an account with blocks",
+                ("left out, with neighbours add_remove: accounts with blocks support nothing else"),
             )
         return Open.completed(self, terms)
 
@@ -177,7 +179,7 @@ class Blocked(Open):
         """A block that has not begun has no budget."""
         last = block_of(texts.parsed(time).date(), self.every)
         if blocks and blocks[-1] > last:
-            raise InvalidParameter("blocks", blocks[-1], f"not after {last}, which it is now")
+            raise InvalidParameter("blocks", blocks[-1], f"not after {last}, the current block")
 
     def about(self, terms: Terms) -> Iterator[str]:
         """What holds of a block, and what of a person in several."""
@@ -212,8 +214,8 @@ class Blocked(Open):
             )
         else:
             yield (
-                f"That nobody is in more than {self.most} is believed, not checked: nothing is "
-                "promised in all to whom it does not fit."
+                f"It is assumed, not checked, that no person is in more than {self.most}: "
+                "people who are have no guarantee in total."
             )
 
     def words(self) -> Iterator[str]:

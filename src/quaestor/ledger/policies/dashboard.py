@@ -127,8 +127,10 @@ class Dashboard(Declared):
             raise InvalidParameter(
                 "queries",
                 next(iter(self.queries)),
-                "known by the digests of their texts, for a name could be given to any query after "
-                "other answers: use Dashboard.of({text: (dataset, releases)})",
+                (
+                    "identified by the digests of their texts, because a name could be given to "
+                    "any query later: use Dashboard.of({text: (dataset, releases)})"
+                ),
             )
         self.check_again(terms)
 

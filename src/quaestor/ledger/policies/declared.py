@@ -91,8 +91,9 @@ class Declared(Policy):
                 return
         needed = self.planned_epsilon(terms)
         raise TargetOutOfReach(
-            f"what account {terms.name!r} declares loses epsilon {needed:.7g} at delta {delta:g}, "
-            f"and its target is {epsilon:.7g}: take releases away, add noise, or raise the target"
+            f"the releases of account {terms.name!r} need epsilon {needed:.7g} at delta "
+            f"{delta:g}, more than its epsilon {epsilon:.7g}: remove releases, add noise, "
+            "or raise epsilon"
         )
 
     def planned_epsilon(self, terms: Terms) -> float:
@@ -197,8 +198,7 @@ class SlotLimit(Limit):
     def excess(self, spent: Mapping[str, Totals]) -> str:
         """Slots that were taken too often, and histories that were taken for slots."""
         over = [
-            f"the history imported on {dataset!r} is a list that was realised, and no plan is "
-            "known to have been fixed before it"
+            (f"the history imported on {dataset!r} was not planned in advance, as far as is known")
             if meter == _REALISED
             else f"{slots[meter].title if meter in slots else meter} on {dataset!r}"
             for dataset, slots in self._slots.items()

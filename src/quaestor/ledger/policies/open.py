@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from quaestor.accounting.filters.base import Filter
+from quaestor.accounting.numerics.digits import rounded_down, rounded_up
 from quaestor.errors import InvalidParameter
-from quaestor.ledger.amounts import added, shown_above, shown_below
+from quaestor.ledger.amounts import added
 from quaestor.ledger.policies.base import Limit, Policy, register, releases_from_dicts
 from quaestor.ledger.price import MANY, Balance, MeterReading, checked_releases
 from quaestor.ledger.theory import (
@@ -180,11 +181,11 @@ class FilterLimit(Limit):
     def excess(self, spent: Mapping[str, Totals]) -> str:
         """The meters that are over their limits."""
         over = [
-            f"{meter.key}: at most {shown_below(meter.limit)}, "
+            f"{meter.key}: at most {rounded_down(meter.limit)}, "
             + (
-                "and nothing is known of some of what was charged"
+                "but some charged releases have no bound here"
                 if total is None
-                else f"used {shown_above(total)}"
+                else f"used {rounded_up(total)}"
             )
             for meter, total in self._totals(spent).items()
             if total is None or total > meter.limit

@@ -16,50 +16,87 @@ if TYPE_CHECKING:
 __all__ = ["NOT_A_LEDGER", "SENTENCES", "postgres_trouble", "sqlite_trouble", "unavailable"]
 
 SENTENCES = {
-    "disk_full": "the disk that holds the ledger is full: nothing was charged; free some space",
-    "read_only": "the ledger can be read and not written: nothing was charged; give this process "
-    "the right to write to the ledger and to its folder",
-    "unwritable": "writing to the ledger failed: nothing was charged; look at the disk that holds "
-    "it, its quota, and the limits of this process",
-    "cannot_open": "the ledger, or its backup, cannot be opened: see that its folder exists and "
-    "that this process may read and write there",
-    "locked": "others have kept the ledger locked for too long: nothing was charged; try again, "
-    "and look for a process that hangs while it writes",
-    "lost_connection": "the connection to the ledger's server was lost: nothing is released; if "
-    "a charge was under way it may be in place; try again",
-    "unreachable": "the ledger's server cannot be reached, or it refused this user: see that it "
-    "runs, and that address, user and password are right",
+    "disk_full": "the disk with the ledger is full: nothing was charged; free some space",
+    "read_only": (
+        "the ledger is read-only: nothing was charged; give this process write "
+        "access to the ledger and its folder"
+    ),
+    "unwritable": (
+        "writing to the ledger failed: nothing was charged; check its disk, the disk "
+        "quota and the limits of this process"
+    ),
+    "cannot_open": (
+        "the ledger, or its backup, cannot be opened: check that its folder exists "
+        "and that this process can read and write there"
+    ),
+    "locked": (
+        "another process has locked the ledger for too long: nothing was charged; "
+        "try again, and look for a process that hangs while writing"
+    ),
+    "lost_connection": (
+        "the connection to the ledger's server was lost: nothing was released, but a "
+        "charge in progress may have been recorded; try again"
+    ),
+    "unreachable": (
+        "the ledger's server cannot be reached, or it refused this user: check that "
+        "it runs, and check the address, user and password"
+    ),
     "newer": "the ledger was written by a newer version of quaestor: install that version or a "
     "later one",
-    "not_a_ledger": "what was opened holds tables that are not a ledger's: name another file or "
-    "database",
-    "outdated": "the ledger was written by an older version of quaestor, and this process may only "
-    "read it: have it opened once by somebody who may write to it",
+    "not_a_ledger": (
+        "the file or database has tables that are not a ledger's: name another file or database"
+    ),
+    "outdated": (
+        "the ledger was written by an older version of quaestor, and this process "
+        "has only read access: open it once with write access"
+    ),
     "crowded": "too many threads of this process use the ledger at once: nothing was charged; try "
     "again, with fewer of them",
-    "emptied": "the ledger's file is there and empty: nothing was charged; restore it from a "
-    "backup (quaestor ledger restore), or remove the empty file if there never was a ledger",
-    "replaced": "the ledger's file was moved away or replaced since it was opened: nothing was "
-    "charged; find out which of both is the ledger (quaestor ledger verify --heads), keep that one "
-    "only, and start this process again",
-    "second_name": "the ledger's file has a second name (a hard link): nothing was charged; remove "
-    "the other name, for a ledger under two names is charged twice",
-    "rolled_back": "the ledger does not contain what this process has seen in it: it was put back "
-    "to an earlier state, or another took its place; nothing was charged. Find the state with the "
-    "latest heads (quaestor ledger verify --heads), restore it, and start this process again",
+    "emptied": (
+        "the ledger's file is empty: nothing was charged; restore it from a backup "
+        "(quaestor ledger restore), or delete the empty file if there never was a "
+        "ledger"
+    ),
+    "replaced": (
+        "the ledger's file was moved or replaced since it was opened: nothing was "
+        "charged; find out which file is the ledger (quaestor ledger verify "
+        "--heads), keep only that one, and restart this process"
+    ),
+    "second_name": (
+        "the ledger's file has a second name (a hard link): nothing was charged; "
+        "remove the other name, because a ledger under two names can be charged twice"
+    ),
+    "rolled_back": (
+        "the ledger lacks entries that this process has seen: it was reset to an "
+        "earlier state, or replaced; nothing was charged. Find the state with the "
+        "latest heads (quaestor ledger verify --heads), restore it, and restart this "
+        "process"
+    ),
     "truncated": "the ledger's file or its log is shorter than it was: nothing was charged; "
     "restore it from a backup (quaestor ledger restore)",
-    "backup": "this is the backup of a ledger, and takes no charges: quaestor ledger restore makes "
-    "a ledger of it",
-    "not_a_backup": "this is a ledger and not the backup of one: to restore it would make two of "
-    "it; use it where it is, or make a backup of it (quaestor ledger backup)",
-    "taken": "there is something at that place already, and it was left alone: name another place, "
-    "or move it away first",
-    "network": "the ledger's file is on a network file system, where locks cannot be relied upon: "
-    "nothing was charged; keep it on a local disk, or use PostgreSQL",
-    "absent": "there is no ledger there yet: open an account to make one, or correct the address",
-    "failed": "the ledger's store failed in a way that is not known here: nothing is released; "
-    "look at the store itself",
+    "backup": (
+        "this is a backup of a ledger and takes no charges: restore it with  "
+        "quaestor ledger restore"
+    ),
+    "not_a_backup": (
+        "this is a ledger, not a backup: restoring it would create a second one; use "
+        "it where it is, or back it up (quaestor ledger backup)"
+    ),
+    "taken": (
+        "the target already exists and was not changed: name another place, or move it away first"
+    ),
+    "network": (
+        "the ledger's file is on a network file system, where file locks are not "
+        "reliable: nothing was charged; keep it on a local disk, or use PostgreSQL"
+    ),
+    "absent": (
+        "there is no ledger at this address yet: open an account to create one, or "
+        "correct the address"
+    ),
+    "failed": (
+        "the ledger's database failed with an unknown error: nothing was released; "
+        "check the database"
+    ),
 }
 
 NOT_A_LEDGER = "it is damaged, or is not a ledger at all"
@@ -110,7 +147,7 @@ def sqlite_trouble(problem: BaseException) -> QuaestorError:
         if named.startswith(prefix):
             return unavailable(reason)
     if isinstance(problem, UnicodeDecodeError) or "decode to UTF-8" in str(problem):
-        return LedgerCorrupted("the file", "it holds texts that are none")
+        return LedgerCorrupted("the file", "it contains text that is not valid UTF-8")
     return unavailable("failed")
 
 
@@ -122,6 +159,6 @@ def postgres_trouble(problem: BaseException, *, connected: bool) -> QuaestorErro
     if not isinstance(state, str):
         return unavailable("lost_connection")
     if state in _DAMAGED_POSTGRES:
-        return LedgerCorrupted("the database", "the server says that its data are damaged")
+        return LedgerCorrupted("the database", "the server reports damaged data")
     reason = _POSTGRES.get(state) or _POSTGRES.get(state[:2]) or "failed"
     return unavailable(reason)

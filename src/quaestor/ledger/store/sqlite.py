@@ -107,7 +107,7 @@ class SQLiteSession(Session):
     def check(self) -> None:
         """Ask SQLite whether the file's pages hold together."""
         if self.row("PRAGMA integrity_check(1)") != ("ok",):
-            raise LedgerCorrupted("the file", "its pages do not hold together")
+            raise LedgerCorrupted("the file", "its pages are inconsistent")
 
     def commit(self) -> None:
         """Make everything durable."""

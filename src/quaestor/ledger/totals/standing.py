@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from quaestor.accounting.numerics.digits import rounded_up
+from quaestor.accounting.numerics.digits import rounded_down, rounded_up
 from quaestor.documents.presented import Presented
 from quaestor.documents.text_table import TextTable, headed
-from quaestor.ledger.amounts import above, shown_above, shown_below
+from quaestor.ledger.amounts import above
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -239,9 +239,9 @@ class Standing(Presented):
 def _meter_row(meter: MeterStanding, *, shared: bool) -> list[str]:
     balance = meter.balance
     if balance.spent is None or balance.remaining is None:
-        amounts = ["of no use", "of no use", "0 %"]
+        amounts = ["not applicable", "not applicable", "0 %"]
     else:
         percent = f"{math.floor(100 * meter.left)} %"
-        amounts = [shown_above(balance.spent), shown_below(balance.remaining), percent]
+        amounts = [rounded_up(balance.spent), rounded_down(balance.remaining), percent]
     whose = ["everybody" if balance.analyst is None else balance.analyst] if shared else []
     return [f"{balance.dataset} {balance.block}".rstrip(), *whose, balance.meter, *amounts]

@@ -127,7 +127,10 @@ class Callers:
         site, origin = (request.headers.get(name) for name in ("sec-fetch-site", "origin"))
         own = {None, "null", f"http://{request.url.netloc}", f"https://{request.url.netloc}"}
         if site not in {"same-origin", "none"} if site is not None else origin not in own:
-            raise NotAllowed((), problem="sign in on our own page: another site has sent this")
+            raise NotAllowed(
+                (),
+                problem="sign in on the page of this service: the request came from another site",
+            )
 
     def sign_in(self, request: Request, response: Response, secret: str) -> str:
         """Give a browser its new session, and what its pages have to repeat with every change.

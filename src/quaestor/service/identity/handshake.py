@@ -100,5 +100,5 @@ class Handshakes:
 
 def _expired() -> IdentityRefused:
     return IdentityRefused(
-        "expired", "this browser has begun no such sign-in in the last ten minutes: begin again"
+        "expired", "this browser started no such sign-in in the last ten minutes: start again"
     )

@@ -97,7 +97,7 @@ class IdentityProvider:
         claims = self._claims(handshake, token)
         subject = claims["sub"]
         if not isinstance(subject, str) or not 0 < len(subject) <= 255 or not subject.isprintable():
-            raise _wrong("it names nobody")
+            raise _wrong("it names no person")
         if "email" not in claims:
             claims = self._more(subject, token)
         email = claims.get("email")
@@ -219,7 +219,7 @@ class IdentityProvider:
             self._failed = now
             read = self._read(place)
             if read.get("issuer") != self._plan.issuer:
-                raise ProviderUnavailable("it calls itself otherwise than the catalog does")
+                raise ProviderUnavailable("its name differs from the one in the catalog")
             self._described, self._keys, self._failed = (now, read), None, None
             return read
 
@@ -237,7 +237,7 @@ class IdentityProvider:
         except (httpx.HTTPError, ValueError):
             raise ProviderUnavailable("it does not answer") from None
         if not isinstance(read, dict):
-            raise ProviderUnavailable("it does not describe itself")
+            raise ProviderUnavailable("it has no valid description")
         return read
 
 
@@ -249,4 +249,6 @@ def _session() -> httpx.Client:
 
 
 def _wrong(problem: str) -> IdentityRefused:
-    return IdentityRefused("provider", f"the sign-in cannot be believed: {problem}; sign in again")
+    return IdentityRefused(
+        "provider", f"the sign-in could not be verified: {problem}; sign in again"
+    )

@@ -87,7 +87,8 @@ def show_price(
         price = price_view(service, caller, AskedQuestion.from_form(form).read_as(PreviewBody))
     except QuaestorError as problem:
         detail = _detail(problem)
-        return fragment("problem_part.html", request, title="Not like this", detail=detail)
+        title = "This question cannot be asked"
+        return fragment("problem_part.html", request, title=title, detail=detail)
     return fragment("price_part.html", request, price=price)
 
 

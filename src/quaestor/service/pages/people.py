@@ -55,7 +55,9 @@ def change_by_form(
     if action == "link":
         link = create_link(name, service, caller)["link"]
         address = f"{str(request.base_url).rstrip('/')}{link}"
-        return _people(request, service, once=(f"A link for {name}: once, in 15 minutes", address))
+        return _people(
+            request, service, once=(f"A link for {name}, valid once, for 15 minutes", address)
+        )
     if action == "token":
         made = create_token_for(name, _token(form, scopes=None), service, caller)
         return _people(request, service, once=(f"A token for {name}", made["token"]))

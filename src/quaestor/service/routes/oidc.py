@@ -83,7 +83,9 @@ def _ended(  # noqa: PLR0913  # what OpenID Connect sends back
 
 def _refuse_without_code(code: str, error: str) -> None:
     if error or not code:
-        raise IdentityRefused("provider", "the identity provider has let nobody in: sign in again")
+        raise IdentityRefused(
+            "provider", "the identity provider refused the sign-in: sign in again"
+        )
 
 
 def _provider(service: ServiceCore) -> IdentityProvider:

@@ -203,8 +203,8 @@ class _ParquetFiles:
             if self._declared(schema) != self._columns:
                 raise SourceUnavailable(
                     table.name,
-                    f"the columns of {path.rpartition('/')[2]} are not of the names and types of "
-                    "the first file's: write all files with one schema",
+                    f"the columns of {path.rpartition('/')[2]} differ in name or type from those "
+                    "of the first file: write all files with the same schema",
                 )
 
     def _declared(self, schema: Any) -> dict[str, Any]:

@@ -60,7 +60,8 @@ class PostgresConnection:
             types = {}
         if not types:
             raise SourceUnavailable(
-                table.name, f"the server has no table {table.source.table!r} to read"
+                table.name,
+                f"the server has no table {table.source.table!r}, or you may not read it",
             )
         return Base(sql=name, types=types)
 

@@ -133,5 +133,5 @@ def _session(table: Table) -> Any:
     else:
         if same:
             return session
-        problem = f"this process already uses another Spark than {master!r}"
+        problem = f"this process already uses a Spark session other than {master!r}"
     raise SourceUnavailable(table.name, problem)

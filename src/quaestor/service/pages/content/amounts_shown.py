@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_FLOOR, Decimal
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from quaestor.accounting.numerics.digits import rounded, rounded_down, rounded_up
 from quaestor.curator.answers.shown import shown_value
 from quaestor.ledger.price import MANY
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = ["FILTERS", "down", "figure", "many", "moment", "percent_down", "up"]
 
-_DIGITS = 4
-_FLOATS = Decimal("1e-14")
-_SMALL, _LARGE = Decimal("0.0001"), Decimal(10) ** 15
+_LARGE = 10**15
 
 
 def up(value: Any) -> str:
     """An amount that must not look smaller than it is.
 
-    >>> up(0.324452), up(4.9999928), up(None), up(1e-7)
+    >>> up(0.32445201), up(4.99999281), up(None), up(1e-7)
     ('0.3245', '5', '-', '1e-7')
     """
-    return _rounded(value, ROUND_CEILING)
+    return _amount(value, rounded_up)
 
 
 def down(value: Any) -> str:
     """An amount that must not look larger than it is.
 
-    >>> down(999.67554), down(0), down(4.9999999999999998e-7)
+    >>> down(999.6755412), down(0), down(4.9999999999999998e-7)
     ('999.6', '0', '5e-7')
     """
-    return _rounded(value, ROUND_FLOOR)
+    return _amount(value, rounded_down)
 
 
 def near(value: Any) -> str:
@@ -40,25 +42,13 @@ def near(value: Any) -> str:
     >>> near(9.67756)
     '9.678'
     """
-    return _rounded(value, ROUND_HALF_EVEN)
+    return _amount(value, rounded)
 
 
-def _rounded(value: Any, rounding: str) -> str:
+def _amount(value: Any, shown: Callable[..., str]) -> str:
     if value is None or isinstance(value, str):
         return "-" if value is None else "no finite amount"
-    if not isfinite(value):
-        return "no finite amount"
-    exact = Decimal(value)
-    if not exact:
-        return "0"
-    places = exact.adjusted() - _DIGITS + 1
-    nearest = exact.quantize(Decimal(1).scaleb(places), rounding=ROUND_HALF_EVEN)
-    short = exact.quantize(Decimal(1).scaleb(places), rounding=rounding)
-    if abs(nearest - exact) <= abs(exact) * _FLOATS:  # the float beside a short number
-        short = nearest
-    if short and not _SMALL <= abs(short) < _LARGE:
-        return f"{short.normalize():e}".replace("e+", "e")
-    return f"{short.normalize():,f}"
+    return shown(value, grouped=True) if isfinite(value) else "no finite amount"
 
 
 def percent_down(share: float) -> str:

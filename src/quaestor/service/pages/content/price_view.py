@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.compose import compose
-from quaestor.accounting.expressions import parse_releases
-from quaestor.accounting.releases import counts_of
 from quaestor.accounting.releases.black_box import ApproxDP, PureDP
-from quaestor.errors import QuaestorError
 from quaestor.service.pages.content.charts import RegionChart, region_chart
 from quaestor.service.routes.questions import preview
 
@@ -52,8 +49,8 @@ def price_view(service: ServiceCore, caller: Caller, body: PreviewBody) -> Price
     epsilon, delta = seen["epsilon"], seen["delta"]
     return PriceView(
         seen=seen,
-        left=_left(service, caller, seen),
-        more=_more(service, caller, seen),
+        left=seen["left"],
+        more=seen["more"],
         attack=attack_view(epsilon, delta) if isinstance(epsilon, float) else None,
     )
 
@@ -68,40 +65,3 @@ def attack_view(epsilon: float, delta: float) -> AttackView:
         alarms=alarms,
         region=region_chart(tradeoff.vertices(at_most=201)),
     )
-
-
-def _more(service: ServiceCore, caller: Caller, seen: dict[str, Any]) -> int | None:
-    """How often it would fit what the caller may see: the own quota, or the account."""
-    if seen["free"]:
-        return None
-    releases = [each for text in seen["releases"] for each in parse_releases(text)]
-    try:
-        price = service.ledger.account(seen["account"]).price(
-            releases,
-            dataset=seen["dataset"],
-            analyst=caller.name,
-            blocks=seen.get("blocks", ()),
-        )
-    except QuaestorError:  # an account of declared questions has no more of anything
-        return None
-    kinds = counts_of(releases)
-    return price.left // next(iter(kinds.values())) if len(kinds) == 1 else price.left
-
-
-def _left(service: ServiceCore, caller: Caller, seen: dict[str, Any]) -> float | None:
-    """The share that would be left, by the rule of the account's meters."""
-    account = service.ledger.account(seen["account"])
-    standing = account.standing_on(seen["dataset"], analyst=caller.name)
-    if seen["free"]:
-        return float(standing.left)
-    if len(standing.meters) != len(seen["meters"]) or not seen["fits"]:
-        return None
-    must: list[float] = []
-    some: list[float] = []
-    for meter, said in zip(standing.meters, seen["meters"], strict=True):
-        if meter.rule == "slots" or not said["limit"]:
-            continue
-        share = (said["left"] or 0.0) / said["limit"]
-        (must if meter.rule == "must hold" else some).append(share)
-    shares = [*must, *([max(some)] if some else [])]
-    return min(shares) if shares else None
