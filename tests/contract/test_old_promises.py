@@ -28,7 +28,7 @@ BROKEN = {
     "opposed": "need epsilon",
     "realised": "was not planned in advance, as far as is known",
     "chosen order": "used 3.6",
-    "named board": "loses epsilon 0.634",
+    "named board": "need epsilon 0.634",
     "without replacement": "some charged releases have no bound here",
     "two sketches": "differs between adding and removing a person",
 }

@@ -79,7 +79,7 @@ def test_so_does_one_whose_closing_date_has_come(
     with pytest.raises(InvalidParameter, match="closed"):
         ledger.open_account(definition("new", succeeds="old"))
     clock.ahead = 86400.0
-    with pytest.raises(AccountExists, match="gave nothing back"):
+    with pytest.raises(AccountExists, match="what it spent stays spent"):
         ledger.open_account(definition("new"))
     assert ledger.open_account(definition("new", succeeds="old")).together() is not None
 
