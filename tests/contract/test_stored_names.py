@@ -123,6 +123,10 @@ IN_RELEASES = [
     '{"type": "PrivacyProfile", "epsilons": [0.5, 1.0], "deltas": [0.01, 0.001]}',
     '{"type": "GroupPrivacy", "release": {"type": "PureDP", "epsilon": 0.5}, "size": 3}',
     (
+        '{"type": "SampledWithReplacement", "release": {"type": "GaussianDP", "mu": 0.5}, '
+        '"sample": 10, "population": 1000}'
+    ),
+    (
         '{"type": "SampledWithoutReplacement", "release": {"type": "PureDP", "epsilon": 0.5}, '
         '"sample": 10, "population": 1000}'
     ),

@@ -40,6 +40,7 @@ from quaestor import (
     RenyiDP,
     Repeated,
     SampledWithoutReplacement,
+    SampledWithReplacement,
     Staircase,
     TruncatedPoissonGaussian,
     ZeroConcentratedDP,
@@ -366,7 +367,6 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
         MixtureOfGaussians(
             sigma=3.0, sensitivities=(0.0, 1.0, 2.0), probabilities=(0.25, 0.5, 0.25)
         ),
-        MixtureOfGaussians(sigma=2.0, sensitivities=(0.5, 1.0), probabilities=(0.5, 0.5)),
     ),
     "SampledWithoutReplacement": (
         SampledWithoutReplacement(
@@ -383,6 +383,9 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
     "GroupPrivacy": (
         GroupPrivacy(release=ApproxDP(epsilon=0.1, delta=1e-5), size=3),
         GroupPrivacy(release=Gaussian(sigma=9.0), size=2),
+    ),
+    "SampledWithReplacement": (
+        SampledWithReplacement(release=Laplace(scale=4.0), sample=3, population=20),
     ),
     "GraphSketch": (
         GraphSketch(rows=40, weight=60.0),

@@ -6,7 +6,7 @@ import itertools
 import math
 import random
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,6 +21,7 @@ from quaestor import (
     PureDP,
     RandomizedResponse,
     SampledWithoutReplacement,
+    SampledWithReplacement,
     TruncatedPoissonGaussian,
     compose,
     compose_across,
@@ -194,6 +195,65 @@ def test_a_batch_that_is_never_full_cuts_nothing() -> None:
     for at in (0.0, 0.5, 2.0):
         one, other = (compose(r * 10).delta_bounds(epsilon=at) for r in (cut, plain))
         assert one.overlaps(other)
+
+
+@pytest.mark.parametrize(
+    ("people", "sample", "kind", "sigma"),
+    [
+        (3, 1, SampledWithoutReplacement, 1.0),
+        (4, 2, SampledWithoutReplacement, 0.5),
+        (5, 3, SampledWithoutReplacement, 2.0),
+        (3, 1, SampledWithReplacement, 1.0),
+        (3, 2, SampledWithReplacement, 1.0),
+        (4, 3, SampledWithReplacement, 2.0),
+    ],
+)
+def test_no_dataset_tells_more_through_a_sample_of_fixed_size_than_is_promised(
+    people: int, sample: int, kind: Any, sigma: float
+) -> None:
+    """Every dataset with values of -1, 0 and 1, and every other value of one person."""
+    repeated = kind is SampledWithReplacement
+    release = kind(release=Gaussian(sigma=sigma, sensitivity=2.0), sample=sample, population=people)
+    most = dict.fromkeys((0.0, 0.3, 1.0, 2.5), 0.0)
+    for rest in itertools.combinations_with_replacement((-1, 0, 1), people - 1):
+        worlds = [
+            {
+                centre / Fraction(sigma): weight
+                for centre, weight in oracle.fixed_size_sums(
+                    [Fraction(value) for value in (*rest, person)],
+                    sample=sample,
+                    repeated=repeated,
+                ).items()
+            }
+            for person in (-1, 0, 1)
+        ]
+        for at in most:
+            found = (
+                oracle.hockey_stick(*pair, at=at) for pair in itertools.permutations(worlds, 2)
+            )
+            most[at] = max(most[at], *found)
+    for at, worst in most.items():
+        bound = compose(release).delta_bounds(epsilon=at)
+        assert worst <= bound.upper * (1 + 1e-4) + 1e-9
+        if at == 0.0:
+            assert worst >= bound.upper / 3  # and not far from it
+
+
+@pytest.mark.parametrize("inner", [Gaussian(sigma=1.0), Laplace(scale=1.0)])
+def test_a_single_draw_is_the_same_with_and_without_replacement(inner: Release) -> None:
+    once = compose(SampledWithoutReplacement(release=inner, sample=1, population=20))
+    again = compose(SampledWithReplacement(release=inner, sample=1, population=20))
+    for at in (0.0, 0.2, 1.0):
+        one, other = once.delta_bounds(epsilon=at), again.delta_bounds(epsilon=at)
+        assert one.lower <= other.upper <= one.upper * 1.02 + 1e-12
+
+
+def test_a_sample_of_fixed_size_costs_no_less_than_removing_from_a_poisson_sample() -> None:
+    inner = Gaussian(sigma=1.0)
+    fixed = compose(SampledWithoutReplacement(release=inner, sample=1, population=10) * 20)
+    poisson = compose(PoissonSampled(release=inner, rate=0.1) * 20)
+    for at in (0.2, 1.0, 3.0):
+        assert fixed.delta(epsilon=at) >= poisson.delta_bounds(epsilon=at).lower
 
 
 # ------------------------------------------------------------------------- neighbours

@@ -11,6 +11,7 @@ from quaestor.accounting.releases.derived.profile_points import GroupPrivacy, Pr
 from quaestor.accounting.releases.derived.renyi import RenyiDP
 from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
 from quaestor.accounting.releases.derived.truncated_sample import TruncatedPoissonGaussian
+from quaestor.accounting.releases.derived.with_replacement import SampledWithReplacement
 from quaestor.accounting.releases.discrete_gaussian import DiscreteGaussian
 from quaestor.accounting.releases.gaussian import Gaussian, GaussianDP, ZeroConcentratedDP
 from quaestor.accounting.releases.geometric import Geometric
@@ -47,6 +48,7 @@ __all__ = [
     "ReleaseSum",
     "RenyiDP",
     "Repeated",
+    "SampledWithReplacement",
     "SampledWithoutReplacement",
     "Staircase",
     "TruncatedPoissonGaussian",
@@ -74,6 +76,7 @@ RELEASES: dict[str, type[Release]] = {
     "TruncatedPoissonGaussian": TruncatedPoissonGaussian,
     "MixtureOfGaussians": MixtureOfGaussians,
     "SampledWithoutReplacement": SampledWithoutReplacement,
+    "SampledWithReplacement": SampledWithReplacement,
     "RenyiDP": RenyiDP,
     "PrivacyProfile": PrivacyProfile,
     "GroupPrivacy": GroupPrivacy,

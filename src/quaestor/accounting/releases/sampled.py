@@ -179,10 +179,14 @@ class SampledWithoutReplacement(OfSample):
 
     Guarantee:
         For neighbours that differ by one person's *replacement* [Zhu, Dong, Wang 2022, Proposition
-        30, as stated there and not proved again here]: with q = sample/population, the pair
+        30]: with q = sample/population, the pair
         (1 - q) Q + q P against Q where the loss is positive, and its mirror image where it is
-        negative. The inner release's own promise must be about replacement too. Releases whose
-        losses are finitely many.
+        negative. The inner release's own promise must be about replacement too.
+        Proof: let R be the release on samples without the person, A and B on samples with one or
+        the other. A sample with the person is one without, with somebody replaced; so of all S
+        with :math:`A(S) = a` both R and B have at least :math:`f(a)`, and P(S) - e^epsilon Q(S) is
+        at most :math:`qa - (e^\varepsilon - 1 + q)f(a)`. Releases with continuous losses (Gaussian
+        and Laplace noise) are counted from points of their profile, a little above it.
 
     >>> from quaestor import RandomizedResponse, compose
     >>> one = RandomizedResponse(epsilon=1.0)
@@ -197,6 +201,11 @@ class SampledWithoutReplacement(OfSample):
 
     neighbours: ClassVar[str | None] = "replace_record"
 
+    @property
+    def bracketed(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
+        """Where the losses are not listed."""
+        return self.sample < self.population and not self.release.losses_are_listed
+
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
         self._check_inner()
@@ -205,12 +214,26 @@ class SampledWithoutReplacement(OfSample):
         sample = check_count("sample", self.sample, largest=population)
         object.__setattr__(self, "sample", sample)
 
+    @remembered
     def losses(self) -> tuple[Law, ...]:
         """One loss, the same in both directions."""
         from quaestor.accounting.loss.laws.sampled import sampled_without_replacement
 
-        rate = math.nextafter(self.sample / self.population, 1.0)
-        return sampled_without_replacement(self._single_loss(), rate)
+        return sampled_without_replacement(self._single_loss(), self._rate())
+
+    def _rate(self) -> float:
+        return math.nextafter(self.sample / self.population, 1.0)
+
+    def least_losses(self) -> tuple[Law, ...]:
+        r"""Of what is not listed: removing a person from a Poisson sample.
+
+        Its profile is the same for a positive epsilon, and adding, its mirror image, never has
+        more: the two differ by :math:`s\int(P-Q)` over a set where P is above Q.
+        """
+        if not self.bracketed:
+            return self.losses()
+        rate = math.nextafter(self.sample / self.population, 0.0)
+        return self.release.poisson_sampled_losses(rate)[:1]
 
     # From the parameters alone.
 

@@ -16,6 +16,7 @@ from quaestor.accounting.releases import (
     Release,
     Repeated,
     SampledWithoutReplacement,
+    SampledWithReplacement,
     TruncatedPoissonGaussian,
 )
 from quaestor.accounting.releases.base import check_count, check_real
@@ -170,10 +171,10 @@ def _read_without_replacement(event: Any, relation: Any) -> Parts:
         return [(NO_PROMISE, 1)]
     if not inner:
         return []
-    release = _only(inner, Geometric, RandomizedResponse)
+    release = _one_gaussian(inner) or _only(inner, Laplace, Geometric, RandomizedResponse)
     if release is None:
         raise RefusedEventError(
-            event, "a sample for one discrete Laplace or randomized response event"
+            event, "a sample for one Laplace or randomized response event, or for Gaussian ones"
         )
     return [(SampledWithoutReplacement(release=release, sample=sample, population=population), 1)]
 
@@ -181,6 +182,27 @@ def _read_without_replacement(event: Any, relation: Any) -> Parts:
 def _write_without_replacement(release: Any, relation: Any) -> Any:
     event = to_dp_event(release.release, neighboring_relation=relation)
     return dp_event.SampledWithoutReplacementDpEvent(release.population, release.sample, event)
+
+
+def _read_with_replacement(event: Any, relation: Any) -> Parts:
+    if relation is not Relation.REPLACE_ONE:
+        refuse_relation(event, relation, Relation.REPLACE_ONE)
+    population = check_count("source_dataset_size", event.source_dataset_size)
+    sample = check_count("sample_size", event.sample_size)
+    inner = read_event(event.event, relation)
+    if any(release == NO_PROMISE for release, _ in inner):
+        return [(NO_PROMISE, 1)]
+    if not inner:
+        return []
+    release = _one_gaussian(inner) or _only(inner, Laplace, Geometric)
+    if release is None:
+        raise RefusedEventError(event, "a sample for one Laplace event, or for Gaussian ones")
+    return [(SampledWithReplacement(release=release, sample=sample, population=population), 1)]
+
+
+def _write_with_replacement(release: Any, relation: Any) -> Any:
+    event = to_dp_event(release.release, neighboring_relation=relation)
+    return dp_event.SampledWithReplacementDpEvent(release.population, release.sample, event)
 
 
 def _only(parts: Parts, *kinds: type[Release]) -> Release | None:
@@ -225,6 +247,12 @@ _KINDS: tuple[EventKind, ...] = (
         _read_without_replacement,
         SampledWithoutReplacement,
         _write_without_replacement,
+    ),
+    EventKind(
+        dp_event.SampledWithReplacementDpEvent,
+        _read_with_replacement,
+        SampledWithReplacement,
+        _write_with_replacement,
     ),
 )
 _READERS = {kind.event: kind.read for kind in _KINDS}

@@ -72,32 +72,29 @@ def _lines(epsilons: Sequence[float], deltas: Sequence[float]) -> list[_Tangent]
 
 
 def _corners(lines: list[_Tangent]) -> list[_Corner]:
-    """The lower envelope of the lines from 0 to 1, by walking from line to flatter line."""
-    here, height = ZERO, min((line.rise for line in lines), key=_middle)
-    corners = [_Corner(here, height)]
-    current = min(
-        (line for line in lines if not line.rise > height), key=lambda line: _middle(line.slope)
-    )
-    while True:
-        best: tuple[arb, _Tangent] | None = None
-        for line in lines:
-            if not line.slope < current.slope:
-                continue
-            meets = (line.rise - current.rise) / (current.slope - line.slope)
-            if best is None or _before((meets, line), best):
-                best = meets, line
-        if best is None or not best[0] < 1:
-            corners.append(_Corner(ONE, ONE))
-            return corners
-        here, current = best
-        corners.append(_Corner(here, current.rise + current.slope * here))
-
-
-def _before(one: tuple[arb, _Tangent], other: tuple[arb, _Tangent]) -> bool:
-    """Whether a line is met first, or is the flatter of two that are met at once."""
-    if _middle(one[0]) == _middle(other[0]):
-        return bool(_middle(one[1].slope) < _middle(other[1].slope))
-    return bool(_middle(one[0]) < _middle(other[0]))
+    """The lower envelope of the lines from 0 to 1, from steep to flat."""
+    kept: list[_Tangent] = []
+    starts: list[arb] = []  # where each takes over from the one before
+    for line in sorted(lines, key=lambda line: (-_middle(line.slope), _middle(line.rise))):
+        if kept and not line.slope < kept[-1].slope:
+            continue  # as steep, and no lower
+        start = ZERO
+        while kept:
+            start = (line.rise - kept[-1].rise) / (kept[-1].slope - line.slope)
+            if _middle(start) > _middle(starts[-1]):
+                break
+            kept.pop()
+            starts.pop()
+            start = ZERO
+        if not start < 1:
+            continue
+        kept.append(line)
+        starts.append(start)
+    corners = [
+        _Corner(start, line.rise + line.slope * start)
+        for line, start in zip(kept, starts, strict=True)
+    ]
+    return [*corners, _Corner(ONE, ONE)]
 
 
 def _middle(ball: arb) -> arb:

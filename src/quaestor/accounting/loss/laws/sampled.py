@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.numerics.complexes import Floats
 
+_POINTS = 400
+_LEAST_SHARE = 1e-30  # of the delta at 0
+_LARGEST_INNER = 1e6
+
 __all__ = ["no_loss", "poisson_sampled", "sampled_without_replacement"]
 
 
@@ -49,7 +53,9 @@ def sampled_without_replacement(law: Law, rate: float) -> tuple[Law, ...]:
     """
     if rate == 1.0:
         return (law,)
-    atoms = _listed(law)
+    atoms = law.listed()
+    if atoms is None:
+        return (_from_profile(law, rate),)
     over, under, level = atoms.losses > 0, atoms.losses < 0, atoms.losses == 0
     ups, downs = log_mixture(atoms.losses[over], rate), log_mixture(-atoms.losses[under], rate)
     excess = np.exp(atoms.log_first[over]) * -np.expm1(-atoms.losses[over])
@@ -74,6 +80,35 @@ def sampled_without_replacement(law: Law, rate: float) -> tuple[Law, ...]:
             error=atoms.error,
         ),
     )
+
+
+def _from_profile(law: Law, rate: float) -> FiniteLoss:
+    r"""More than is lost, from points of :math:`q\,\delta(\log(1+(e^\varepsilon-1)/q))`.
+
+    At epsilons that are evenly apart, up to where next to nothing is left.
+    """
+    from quaestor.accounting.loss.engine.loss_profile import LossProfile
+    from quaestor.accounting.loss.laws.detection_curve import detection_loss
+
+    profile = LossProfile([(law, 1)])
+    largest = law.largest
+    if not math.isfinite(largest):
+        least = profile.delta_bounds(epsilon=0.0).upper * _LEAST_SHARE
+        largest = profile.epsilon_bounds(delta=least).upper
+    epsilons, deltas = [], []
+    for i in range(_POINTS + 1):
+        epsilon = min(largest * (i / _POINTS), _LARGEST_INNER)
+        outer = (
+            math.log1p(rate * math.expm1(epsilon))
+            if epsilon < 600.0
+            else (epsilon + math.log(rate + (1 - rate) * math.exp(-epsilon)))
+        )
+        outer *= 1 + 8 * UNIT
+        # what the rounding of epsilon costs is less than what delta is rounded up by
+        delta = profile.delta_bounds(epsilon=epsilon).upper
+        epsilons.append(outer)
+        deltas.append(min(rate * delta * (1 + 1e-14), 1.0))
+    return detection_loss(epsilons, deltas)
 
 
 def _removed(atoms: FiniteLoss, rate: float) -> FiniteLoss:
