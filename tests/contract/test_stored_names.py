@@ -68,6 +68,7 @@ IN_FINGERPRINTS = {
     "NoisyUnits": ("measure", "mechanism"),
     "Not": ("operand",),
     "Output": ("name", "expression"),
+    "OptimalSelection": ("epsilon", "delta", "contributions"),
     "PartitionSelection": ("scale", "threshold", "contributions"),
     "PerUnit": ("rows", "columns"),
     "Projected": ("rows", "columns"),

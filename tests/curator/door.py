@@ -13,6 +13,7 @@ from quaestor.curator.kernel.draws import (
     NoisyReach,
     NoisyTop,
     NoisyUnits,
+    ShownGroups,
 )
 from quaestor.curator.kernel.measures import JointTotals, UnitBins
 from quaestor.curator.pricing.priced_compound import price_question
@@ -111,7 +112,7 @@ def figures_of(
             case NoisyQuantile() | NoisyReach():
                 kind, bound = "quantile", draw.mechanism.rows
                 values: list[Any] = found.values[draw.measure.histogram]
-            case NoisyUnits():
+            case NoisyUnits() | ShownGroups():
                 kind, bound, values = "keys", 1, found.units
             case NoisyTop():
                 kind, bound, cells = "top", int(draw.mechanism.sensitivity), len(labels)

@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
 from quaestor.accounting.numerics.digits import rounded_down, rounded_up
-from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
+from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits, ShownGroups
 from quaestor.curator.pricing.priced_compound import PricedCompound
 from quaestor.curator.pricing.would_fit import would_fit
 from quaestor.curator.questions.block_reach import blocks_in_words
@@ -385,12 +385,18 @@ def _notes_on_blocks(asked: Priced, price: Price) -> list[str]:
 def _notes(asked: Priced) -> list[str]:
     notes = []
     choice = asked.offer.choice
+    whence = "" if asked.budget.delta else " (a hundredth of the account's)"
+    spent = f"which costs at most delta {asked.delta or 0:g}{whence}"
     if isinstance(choice, NoisyUnits):
-        whence = "" if asked.budget.delta else " (a hundredth of the account's)"
         notes.append(
             "the names of the groups are private: only groups with a noisy count of at "
-            f"least {choice.mechanism.threshold} people are shown, which costs at most "
-            f"delta {asked.delta:g}{whence}"
+            f"least {choice.mechanism.threshold} people are shown, {spent}"
+        )
+    if isinstance(choice, ShownGroups):
+        notes.append(
+            "the names of the groups are private: half of the groups of "
+            f"{choice.mechanism.likely} people are shown, by chance, and all of "
+            f"{choice.mechanism.certain} or more, {spent}"
         )
     if isinstance(choice, NoisyTop):
         notes.append("the groups are chosen by the exponential mechanism")

@@ -27,6 +27,7 @@ from quaestor.mechanisms.kinds.geometric import Geometric
 from quaestor.mechanisms.kinds.graph_sketch import GraphSketch, SketchedGraph
 from quaestor.mechanisms.kinds.laplace import Laplace
 from quaestor.mechanisms.kinds.matrix_sketch import MatrixSketch, SketchedMatrix
+from quaestor.mechanisms.kinds.optimal_selection import OptimalSelection
 from quaestor.mechanisms.kinds.partitions import PartitionSelection
 from quaestor.mechanisms.kinds.quantile import Quantile, quantile
 from quaestor.mechanisms.kinds.quantile_reach import QuantileReach
@@ -47,6 +48,7 @@ __all__ = [
     "MatrixSketch",
     "Mechanism",
     "NoisyMax",
+    "OptimalSelection",
     "PartitionSelection",
     "Quantile",
     "QuantileReach",

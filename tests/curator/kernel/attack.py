@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.kernel.cut_measures import Beyond, Dropped, Excess
-from quaestor.curator.kernel.draws import NoisyMeasure, NoisyQuantile, NoisyTop, NoisyUnits
+from quaestor.curator.kernel.draws import (
+    NoisyMeasure,
+    NoisyQuantile,
+    NoisyTop,
+    NoisyUnits,
+    ShownGroups,
+)
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import (
     Chosen,
@@ -25,6 +31,7 @@ from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,
     Geometric,
+    OptimalSelection,
     PartitionSelection,
     TopK,
 )
@@ -461,8 +468,13 @@ class Attacker:
             measure=measure, mechanism=noise, spread=self._near(spread), grain=grain
         )
 
-    def _choice(self, cells: Cells, spread: int, columns: Columns) -> NoisyUnits | NoisyTop | None:
+    def _choice(
+        self, cells: Cells, spread: int, columns: Columns
+    ) -> NoisyUnits | ShownGroups | NoisyTop | None:
         if (cells.count is None) != (self.rng.random() < 0.005):
+            if self.rng.random() < 0.5:
+                some = OptimalSelection(epsilon=1.0, delta=0.1, contributions=self._near(spread))
+                return ShownGroups(measure=Units(), mechanism=some)
             chosen = PartitionSelection(scale=1.0, threshold=9, contributions=self._near(spread))
             return NoisyUnits(measure=Units(), mechanism=chosen)
         if self.rng.random() < 0.8:

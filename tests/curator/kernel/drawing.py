@@ -17,6 +17,7 @@ from quaestor.curator.kernel.draws import (
     NoisyReach,
     NoisyTop,
     NoisyUnits,
+    ShownGroups,
 )
 from quaestor.curator.kernel.figures import Exact, drawn
 from quaestor.curator.kernel.measurement import Cells, Measurement
@@ -25,6 +26,7 @@ from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,
     Geometric,
+    OptimalSelection,
     PartitionSelection,
     QuantileReach,
     TopK,
@@ -74,6 +76,14 @@ def _choices() -> Iterator[str]:
         yield f"{len(shown)} of {_TIMES} groups at the threshold are shown"
     if len(units.draw([1] * _TIMES)) > 20:
         yield "groups of one person are shown"
+    some = OptimalSelection(epsilon=1.0, delta=0.1, contributions=3)
+    groups = ShownGroups(measure=Units(), mechanism=some)
+    for people, chance in ((1, 0.1), (2, 0.1 * (1 + math.e)), (0, 0.0)):
+        seen = groups.draw([people] * _TIMES)
+        if not _about(len(seen), chance) or seen != sorted(set(seen)):
+            yield f"{len(seen)} of {_TIMES} groups of {people} are shown"
+    if groups.count != 3 or groups.epsilon != 3 or groups.one.delta != 0.1:
+        yield f"a choice of three groups costs {groups.one}, {groups.count} times"
     top = NoisyTop(
         measure=Units(), mechanism=TopK(epsilon=2.0, count=1, sensitivity=1.0, monotonic=False)
     )
@@ -165,6 +175,10 @@ def _shown() -> Iterator[str]:
         yield f"the figures of one shown group are {figures}"
     if released.places.tolist() not in ([1], [0, 1], [1, 2]):
         yield f"the groups that are shown are {released.places.tolist()}"
+    some = OptimalSelection(epsilon=1.0, delta=1e-9)
+    released = drawn(replace(made, choice=ShownGroups(measure=Units(), mechanism=some)), exact)
+    if released.places.tolist() != [1] or released.groups != [(2,)] or len(released.figures) != 1:
+        yield f"of groups without a count, {released.places.tolist()} are shown"
 
 
 def wrongs() -> list[str]:

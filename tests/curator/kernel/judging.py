@@ -13,6 +13,7 @@ from quaestor.curator.kernel.draws import (
     NoisyReach,
     NoisyTop,
     NoisyUnits,
+    ShownGroups,
 )
 from quaestor.curator.kernel.figures import prepare
 from quaestor.curator.language.expressions import Column
@@ -159,7 +160,7 @@ def _seen(measurement: Measurement, exact: Exact) -> Seen:
 def _priced(draw: object, made: Drawn, most: int, *, top: bool) -> Drawn:
     """As the draw itself is priced; before the largest cells are chosen a unit may be in more."""
     match draw:
-        case NoisyUnits():
+        case NoisyUnits() | ShownGroups():
             cells = draw.mechanism.contributions
         case NoisyTop():
             cells = most

@@ -12,6 +12,7 @@ from quaestor.curator.kernel.draws import (
     NoisyReach,
     NoisyTop,
     NoisyUnits,
+    ShownGroups,
 )
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement
 from quaestor.curator.kernel.measures import (
@@ -34,6 +35,7 @@ from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,
     Geometric,
+    OptimalSelection,
     PartitionSelection,
     QuantileReach,
     TopK,
@@ -198,6 +200,9 @@ def _noise() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "a choice by a vector", lambda: NoisyTop(measure=_JOINT, mechanism=one)
     some = PartitionSelection(scale=1.0, threshold=9, contributions=1)
     yield "groups by their rows", lambda: NoisyUnits(measure=RowCount(rows=1), mechanism=some)  # type: ignore[arg-type]
+    yield "groups shown by noise", lambda: ShownGroups(measure=Units(), mechanism=some)  # type: ignore[arg-type]
+    rare = OptimalSelection(epsilon=1.0, delta=0.1)
+    yield "groups shown by rows", lambda: ShownGroups(measure=RowCount(rows=1), mechanism=rare)  # type: ignore[arg-type]
 
 
 def _prices() -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -216,6 +221,9 @@ def _prices() -> Iterator[tuple[str, Callable[[], Any]]]:
     some = PartitionSelection(scale=1.0, threshold=9, contributions=1)
     choice = NoisyUnits(measure=Units(), mechanism=some)
     yield "groups of too few contributions", lambda: _asked(cells=private, choice=choice)
+    rare = ShownGroups(measure=Units(), mechanism=OptimalSelection(epsilon=1.0, delta=0.1))
+    yield "shown groups of too few contributions", lambda: _asked(cells=private, choice=rare)
+    yield "a choice of declared groups without counts", lambda: _asked(cells=_three(), choice=rare)
     yield (
         "private groups without a choice",
         lambda: _asked(_noisy(Units(), 1, spread=2), cells=private),

@@ -10,7 +10,14 @@ import pytest
 
 from quaestor.accounting.releases import Repeated
 from quaestor.curator.aggregates.recipe import Scatter
-from quaestor.curator.kernel.draws import Draw, NoisyMeasure, NoisyReach, NoisyTop, NoisyUnits
+from quaestor.curator.kernel.draws import (
+    Draw,
+    NoisyMeasure,
+    NoisyReach,
+    NoisyTop,
+    NoisyUnits,
+    ShownGroups,
+)
 from quaestor.curator.pricing.budget_shares import shares
 from quaestor.curator.pricing.editions import SECOND
 from quaestor.curator.pricing.offers import measures_of, offer
@@ -179,7 +186,7 @@ def test_no_query_costs_more_than_was_asked_exactly(seed: int) -> None:
         assert total >= Fraction(budget) * Fraction(998, 1000)  # and hardly less
         assert deltas == offered.delta <= Fraction(delta)
         if any(key.values is None for key in asked.keys):
-            assert isinstance(offered.choice, NoisyUnits)
+            assert isinstance(offered.choice, NoisyUnits | ShownGroups)
         for draw in offered.draws:
             if isinstance(draw, NoisyMeasure):
                 moved = -(-draw.measure.sensitivity // draw.grain)

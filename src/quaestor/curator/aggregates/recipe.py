@@ -22,6 +22,7 @@ from quaestor.curator.kernel.draws import (
     NoisyReach,
     NoisyTop,
     NoisyUnits,
+    ShownGroups,
 )
 from quaestor.curator.kernel.measures import Total
 from quaestor.mechanisms import DiscreteGaussian, Geometric
@@ -62,6 +63,8 @@ class Scatter:
                 return noise if draw.grain == 1 else float((noise**2 + draw.grain**2 / 12) ** 0.5)
             case NoisyUnits() as draw:
                 return draw.mechanism.standard_error
+            case ShownGroups() as draw:  # of the threshold that noise of its epsilon would have
+                return float(2**0.5 / draw.mechanism.epsilon)
             case NoisyTop() as draw:  # that of an exponential law of the mechanism's rate
                 return 2 * draw.mechanism.sensitivity / draw.mechanism.epsilon
             case NoisyQuantile() as draw:  # for values that lie densely: that of a Laplace law

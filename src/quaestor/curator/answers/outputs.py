@@ -25,7 +25,7 @@ from quaestor.curator.answers.released_groups import (
 from quaestor.curator.answers.share_intervals import total_interval
 from quaestor.curator.answers.whole_error_notes import whole_notes
 from quaestor.curator.answers.whole_intervals import has_whole, whole_ends
-from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits
+from quaestor.curator.kernel.draws import NoisyTop, NoisyUnits, ShownGroups
 from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import Aggregated, Keyed, nodes
 from quaestor.curator.questions.block_reach import blocks_in_words
@@ -295,7 +295,7 @@ def _notes_on_totals(query: Query, offer: Offer) -> Iterator[str]:
     names = [each.name for each in query.outputs if has_totals(each.expression)]
     if not names:
         return
-    private = isinstance(offer.choice, NoisyUnits)
+    private = isinstance(offer.choice, NoisyUnits | ShownGroups)
     groups = "are shown" if private else "HAVING keeps"
     yield f"{', '.join(names)}: totals cover only the groups that {groups}"
 
@@ -306,6 +306,12 @@ def _notes(offer: Offer) -> tuple[str, ...]:
         notes.append(
             "only groups with a noisy count of at least "
             f"{offer.choice.mechanism.threshold} people are shown"
+        )
+    if isinstance(offer.choice, ShownGroups):
+        chosen = offer.choice.mechanism
+        notes.append(
+            f"groups are shown by chance: half of those of {chosen.likely} people, and all of "
+            f"{chosen.certain} or more"
         )
     if isinstance(offer.choice, NoisyTop):
         notes.append("the groups were chosen by the exponential mechanism")

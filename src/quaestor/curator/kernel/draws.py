@@ -28,6 +28,7 @@ from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,
     Geometric,
+    OptimalSelection,
     PartitionSelection,
     QuantileReach,
     TopK,
@@ -41,7 +42,15 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.releases import Release
 
-__all__ = ["Draw", "NoisyMeasure", "NoisyQuantile", "NoisyReach", "NoisyTop", "NoisyUnits"]
+__all__ = [
+    "Draw",
+    "NoisyMeasure",
+    "NoisyQuantile",
+    "NoisyReach",
+    "NoisyTop",
+    "NoisyUnits",
+    "ShownGroups",
+]
 
 _MOST_FIGURE = 2**61
 """Exact sums are cut to this; a sum that large has no use, and noise cannot overflow it."""
@@ -201,21 +210,12 @@ class NoisyMeasure(Draw):
         return self.mechanism.release((exact + self.grain // 2) // self.grain) * self.grain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyUnits(Draw):
-    """The choice of private groups: those whose noisy number of units reaches a threshold.
+class _ByUnits(Draw):
+    """A choice of private groups, by their numbers of units."""
 
-    The noisy number is released with the group, and serves as the count of units too. Of a group
-    near the threshold it is one of those that happened to pass, and a little too large on average.
-    """
+    __slots__ = ()
 
-    measure: Units
-    mechanism: PartitionSelection
-
-    def __post_init__(self) -> None:
-        """Check that units are what is counted."""
-        if type(self.measure) is not Units or type(self.mechanism) is not PartitionSelection:
-            raise InvalidParameter("choice", self.measure, "of groups by their units")
+    mechanism: PartitionSelection | OptimalSelection
 
     @property
     def one(self) -> releases.ApproxDP:
@@ -248,10 +248,45 @@ class NoisyUnits(Draw):
         """The chance that groups of one unit alone are shown."""
         return self.count * Fraction(self.one.delta)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyUnits(_ByUnits):
+    """The choice of private groups: those whose noisy number of units reaches a threshold.
+
+    The noisy number is released with the group, and serves as the count of units too. Of a group
+    near the threshold it is one of those that happened to pass, and a little too large on average.
+    """
+
+    measure: Units
+    mechanism: PartitionSelection
+
+    def __post_init__(self) -> None:
+        """Check that units are what is counted."""
+        if type(self.measure) is not Units or type(self.mechanism) is not PartitionSelection:
+            raise InvalidParameter("choice", self.measure, "of groups by their units")
+
     def draw(self, units: Sequence[int]) -> dict[int, int]:
         """The places of the groups that are shown, with their noisy numbers of units."""
         counts = {at: min(n, _MOST_FIGURE) for at, n in enumerate(units) if n > 0}
         return self.mechanism.release(counts)  # type: ignore[arg-type]  # a mapping of places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownGroups(_ByUnits):
+    """The choice of private groups of which no number of units is told: as many as may be shown."""
+
+    measure: Units
+    mechanism: OptimalSelection
+
+    def __post_init__(self) -> None:
+        """Check that units are what is counted."""
+        if type(self.measure) is not Units or type(self.mechanism) is not OptimalSelection:
+            raise InvalidParameter("choice", self.measure, "of groups by their units")
+
+    def draw(self, units: Sequence[int]) -> list[int]:
+        """The places of the groups that are shown, in their order."""
+        counts = {at: min(n, _MOST_FIGURE) for at, n in enumerate(units) if n > 0}
+        return sorted(self.mechanism.release(counts))  # type: ignore[arg-type]  # of places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,13 @@ import numpy as np
 from quaestor.curator.catalog.model import outer_times
 from quaestor.curator.kernel.cut_measures import CUT, Excess
 from quaestor.curator.kernel.cut_statement import cut_statements
-from quaestor.curator.kernel.draws import NoisyQuantile, NoisyReach, NoisyTop, NoisyUnits
+from quaestor.curator.kernel.draws import (
+    NoisyQuantile,
+    NoisyReach,
+    NoisyTop,
+    NoisyUnits,
+    ShownGroups,
+)
 from quaestor.curator.kernel.measurement import value_of
 from quaestor.curator.kernel.measures import (
     Distinct,
@@ -308,6 +314,9 @@ def drawn(measurement: Measurement, exact: Exact) -> Released:
         places = np.array(sorted(shown), np.intp)
         groups = [(exact.groups or [])[place] for place in places.tolist()]
         figures[choice] = np.array([shown[place] for place in places.tolist()], np.int64)
+    elif isinstance(choice, ShownGroups):
+        places = np.array(choice.draw(exact.units), np.intp)
+        groups = [(exact.groups or [])[place] for place in places.tolist()]
     elif isinstance(choice, NoisyTop):
         places = np.array(choice.draw(exact.values[choice.measure]), np.intp)
     centres: dict[Measure, NDArray[np.int64]] = {}

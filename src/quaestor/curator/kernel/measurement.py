@@ -22,6 +22,7 @@ from quaestor.curator.kernel.draws import (
     NoisyReach,
     NoisyTop,
     NoisyUnits,
+    ShownGroups,
 )
 from quaestor.curator.kernel.measures import Measure, Units
 from quaestor.errors import InvalidParameter
@@ -35,7 +36,7 @@ __all__ = ["MOST_CELLS", "CellKey", "Cells", "Code", "Measurement", "code_of", "
 
 MOST_CELLS: Final = 100_000
 _GREATEST: Final = 2**53
-_DRAWS: Final = {NoisyMeasure, NoisyQuantile, NoisyReach, NoisyTop, NoisyUnits}
+_DRAWS: Final = {NoisyMeasure, NoisyQuantile, NoisyReach, NoisyTop, NoisyUnits, ShownGroups}
 _DAY_ZERO: Final = dt.date(1970, 1, 1).toordinal()
 _TIME_ZERO: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # times are in UTC, without saying so
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
@@ -160,7 +161,7 @@ class Measurement:
     """The dataset that pays; the rows must be of its tables."""
     rows: Relation
     cells: Cells
-    choice: NoisyUnits | NoisyTop | None
+    choice: NoisyUnits | ShownGroups | NoisyTop | None
     draws: tuple[NoisyMeasure | NoisyQuantile | NoisyReach, ...]
     blocks: ChargedBlocks | None = None
     """The blocks of time that pay, where each has a budget: no other rows are read."""
@@ -172,7 +173,7 @@ class Measurement:
     def __post_init__(self) -> None:
         """Check that everything that is drawn is priced for all the cells a unit may be in."""
         private = self.cells.count is None
-        if private != isinstance(self.choice, NoisyUnits):
+        if private != isinstance(self.choice, NoisyUnits | ShownGroups):
             raise InvalidParameter("choice", self.choice, "of groups by units, if they are private")
         for draw in self.all_draws:
             if type(draw) not in _DRAWS:
@@ -186,10 +187,9 @@ class Measurement:
                 raise InvalidParameter("draws", draw.measure, "after the quantile that it is about")
             chosen.append(draw.measure)
         self._check_cut()
-        if isinstance(self.choice, NoisyUnits) and self.choice.mechanism.contributions < spread:
-            raise InvalidParameter(
-                "contributions", self.choice.mechanism.contributions, f"at least {spread}"
-            )
+        chooses = isinstance(self.choice, NoisyUnits | ShownGroups)
+        if chooses and self.choice.count < spread:  # type: ignore[union-attr]
+            raise InvalidParameter("contributions", self.choice, f"at least {spread}")
         if self.blocks is not None and type(self.blocks) is not ChargedBlocks:
             raise InvalidParameter("blocks", type(self.blocks).__name__, "charged blocks")
         if not self.all_draws:

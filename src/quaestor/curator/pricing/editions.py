@@ -14,7 +14,8 @@ question as that edition did: an account that knows a question so is asked so.
 4. Complementary totals are charged as one total of their joint bound, and not as pure DP. Variances
    are made of such totals of the second degree, and share them with means, sums and counts of their
    operand; complementary totals are in finer steps.
-   Noise is Gaussian where the account's filters count it and it is better for the question.
+   Noise is Gaussian where the account's filters count it and it is better for the question. Private
+   groups whose numbers of units nobody wants are shown with the largest probabilities there are.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from quaestor.curator.kernel.draws import (
     NoisyReach,
     NoisyTop,
     NoisyUnits,
+    ShownGroups,
 )
 from quaestor.curator.kernel.measures import (
     Chosen,
@@ -39,6 +40,7 @@ from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,
     Geometric,
+    OptimalSelection,
     PartitionSelection,
     QuantileReach,
     TopK,
@@ -58,6 +60,7 @@ _MOST_GRAINS = 2**16  # in a sensitivity; the mechanisms take 100,000
 _LARGEST_SCALE, _LARGEST_SIGMA = 2.0**40, 1e9
 _SMALLEST_SCALE, _SMALLEST_SIGMA = 2.0**-10, 0.05
 _LARGEST_CHOICE, _SMALLEST_CHOICE = 700.0, 1e-100
+_SMALLEST_SELECTION, _LARGEST_DELTA = 2e-9, Fraction(1, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +101,14 @@ def parts_of(  # noqa: PLR0913  # what is asked, and how it is priced
             weights[measure] = weights.get(measure, 0.0) + weight
     parts: list[Part] = []
     if measuring.selects:
-        parts.append(_selection(weights.pop(Units(), 0.0), spread, noise, delta))
+        if delta is None or not 0.0 < delta < 1.0:
+            valid = "between 0 and 1, and given: the groups of this query are private"
+            raise InvalidParameter("delta", delta, valid)
+        counted = edition <= THIRD or Units() in weights
+        weight = weights.pop(Units(), 0.0)
+        parts.append(
+            _selection(weight, spread, noise, delta) if counted else _shown(spread, noise, delta)
+        )
     elif query.top is not None and query.top.count < (combinations_of(query) or 0):
         parts.append(_top(query.top, measuring, noise))
     for measure, weight in weights.items():
@@ -211,12 +221,36 @@ def _gaussian(measure: Measure, spread: int) -> Callable[[Fraction], Draw]:
     return draw
 
 
-def _selection(weight: float, spread: int, noise: Noise, delta: float | None) -> Part:
-    if delta is None or not 0.0 < delta < 1.0:
-        raise InvalidParameter(
-            "delta", delta, "between 0 and 1, and given: the groups of this query are private"
-        )
+def _shown(spread: int, noise: Noise, delta: float) -> Part:
+    """Private groups whose numbers of units nobody wants."""
+    each = float_below(min(Fraction(delta) / spread, _LARGEST_DELTA))
 
+    def drawn(epsilon: float) -> ShownGroups:
+        chosen = OptimalSelection(epsilon=epsilon, delta=each, contributions=spread)
+        return ShownGroups(measure=Units(), mechanism=chosen)
+
+    def draw(budget: Fraction) -> Draw:
+        part = float_below(budget / spread)
+        epsilon = part if noise == "geometric" else math.sqrt(2 * part)
+
+        def holds(epsilon: float) -> bool:
+            made = drawn(epsilon)
+            return (made.epsilon if noise == "geometric" else made.rho) <= budget
+
+        start = min(epsilon, _LARGEST_CHOICE)
+        if start < _SMALLEST_SELECTION:
+            raise _out_of_reach()
+        return drawn(few_digits_down(start, holds))
+
+    return Part(
+        measure=Units(),
+        weight=selection_weight(0.0, spread=spread, noise=noise),
+        draw=draw,
+        chooses=True,
+    )
+
+
+def _selection(weight: float, spread: int, noise: Noise, delta: float) -> Part:
     def drawn(scale: float) -> NoisyUnits:
         chosen = PartitionSelection.with_delta(scale=scale, delta=delta, contributions=spread)
         draw = NoisyUnits(measure=Units(), mechanism=chosen)

@@ -16,6 +16,7 @@ from quaestor.curator.kernel.draws import (
     NoisyReach,
     NoisyTop,
     NoisyUnits,
+    ShownGroups,
 )
 from quaestor.curator.language import expressions, query
 from quaestor.curator.language.expressions import Arithmetic, Comparison, Expression, Logic, Member
@@ -25,6 +26,7 @@ from quaestor.mechanisms import (
     CountedQuantile,
     DiscreteGaussian,
     Geometric,
+    OptimalSelection,
     PartitionSelection,
     QuantileReach,
     TopK,
@@ -216,12 +218,14 @@ DRAWN: dict[str, Wire] = {
     "NoisyReach": Wire(NoisyReach, ("measure", "mechanism", "spread")),
     "NoisyTop": Wire(NoisyTop, ("measure", "mechanism")),
     "NoisyUnits": Wire(NoisyUnits, ("measure", "mechanism")),
+    "OptimalSelection": Wire(OptimalSelection, ("epsilon", "delta", "contributions")),
     "PartitionSelection": Wire(PartitionSelection, ("scale", "threshold", "contributions")),
     "QuantileReach": Wire(
         QuantileReach, ("probability", "low", "high", "epsilon", "rows", "confidence")
     ),
     "Reach": Wire(measures.Reach, ("chosen",)),
     "Rows": Wire(measures.RowCount, ("rows", "operand")),
+    "ShownGroups": Wire(ShownGroups, ("measure", "mechanism")),
     "TopK": Wire(TopK, ("epsilon", "count", "sensitivity", "monotonic")),
     "Total": Wire(measures.Total, ("operand", "low", "high", "step", "rows")),
     "UnitBins": Wire(measures.UnitBins, ("of", "edges", "keys")),
