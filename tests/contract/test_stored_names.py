@@ -81,6 +81,7 @@ IN_FINGERPRINTS = {
     "Rows": ("rows", "operand"),
     "Scan": ("table",),
     "TopGroups": ("count", "place"),
+    "ShownGroups": ("measure", "mechanism"),
     "TopK": ("epsilon", "count", "sensitivity", "monotonic"),
     "Total": ("operand", "low", "high", "step", "rows"),
     "Union": ("parts",),
