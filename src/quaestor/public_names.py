@@ -56,6 +56,7 @@ from quaestor.accounting.releases import (
     SampledWithoutReplacement,
     SampledWithReplacement,
     Staircase,
+    ToeplitzMechanism,
     TruncatedPoissonGaussian,
     ZeroConcentratedDP,
 )
@@ -193,6 +194,7 @@ __all__ = [
     "Staircase",
     "TargetOutOfReach",
     "TheoremDoesNotApply",
+    "ToeplitzMechanism",
     "TooManyJobs",
     "TooManySignIns",
     "Tradeoff",

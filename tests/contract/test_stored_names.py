@@ -129,6 +129,10 @@ IN_RELEASES = [
         '"sample": 10, "population": 1000}'
     ),
     (
+        '{"type": "ToeplitzMechanism", "sigma": 4.0, "coefficients": [1.0, 0.5], '
+        '"participations": 2, "separation": 3, "sensitivity": 1.0}'
+    ),
+    (
         '{"type": "SampledWithoutReplacement", "release": {"type": "PureDP", "epsilon": 0.5}, '
         '"sample": 10, "population": 1000}'
     ),

@@ -42,6 +42,7 @@ from quaestor import (
     SampledWithoutReplacement,
     SampledWithReplacement,
     Staircase,
+    ToeplitzMechanism,
     TruncatedPoissonGaussian,
     ZeroConcentratedDP,
     calibrate,
@@ -386,6 +387,9 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
     ),
     "SampledWithReplacement": (
         SampledWithReplacement(release=Laplace(scale=4.0), sample=3, population=20),
+    ),
+    "ToeplitzMechanism": (
+        ToeplitzMechanism(sigma=9.0, coefficients=(1.0, 0.5, 0.25), participations=3),
     ),
     "GraphSketch": (
         GraphSketch(rows=40, weight=60.0),

@@ -10,6 +10,7 @@ from quaestor.accounting.releases.derived.gaussian_mixture import MixtureOfGauss
 from quaestor.accounting.releases.derived.profile_points import GroupPrivacy, PrivacyProfile
 from quaestor.accounting.releases.derived.renyi import RenyiDP
 from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
+from quaestor.accounting.releases.derived.toeplitz import ToeplitzMechanism
 from quaestor.accounting.releases.derived.truncated_sample import TruncatedPoissonGaussian
 from quaestor.accounting.releases.derived.with_replacement import SampledWithReplacement
 from quaestor.accounting.releases.discrete_gaussian import DiscreteGaussian
@@ -51,6 +52,7 @@ __all__ = [
     "SampledWithReplacement",
     "SampledWithoutReplacement",
     "Staircase",
+    "ToeplitzMechanism",
     "TruncatedPoissonGaussian",
     "ZeroConcentratedDP",
     "counts_of",
@@ -77,6 +79,7 @@ RELEASES: dict[str, type[Release]] = {
     "MixtureOfGaussians": MixtureOfGaussians,
     "SampledWithoutReplacement": SampledWithoutReplacement,
     "SampledWithReplacement": SampledWithReplacement,
+    "ToeplitzMechanism": ToeplitzMechanism,
     "RenyiDP": RenyiDP,
     "PrivacyProfile": PrivacyProfile,
     "GroupPrivacy": GroupPrivacy,

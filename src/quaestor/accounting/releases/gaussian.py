@@ -26,7 +26,7 @@ __all__ = ["Gaussian", "GaussianDP", "ZeroConcentratedDP"]
 _LARGEST = 1e150
 
 
-class _OfMu(Release):
+class OfMu(Release):
     """What is known of everything that is N(0, 1) against N(mu, 1).
 
     Larger noise is smaller noise and then more.
@@ -93,7 +93,7 @@ class _OfMu(Release):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gaussian(_OfMu):
+class Gaussian(OfMu):
     r"""Gaussian noise of standard deviation ``sigma`` on a query of L2 sensitivity ``sensitivity``.
 
     Guarantee:
@@ -136,7 +136,7 @@ class Gaussian(_OfMu):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianDP(_OfMu):
+class GaussianDP(OfMu):
     r"""Any release that is :math:`\mu`-Gaussian-DP.
 
     Guarantee:
