@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import chosen_noise
 from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.kernel import figures
 from quaestor.curator.kernel.measures import JointTotals, RowCount, Units, ValueCounts
@@ -394,6 +395,7 @@ def markdown(rows: Sequence[Row]) -> str:
         "- Tumult Analytics 0.21 was not measured: on Python 3.11 it needs Spark before 3.6 and",
         "  pandas 1, which clash with those that Quaestor is tested with.",
         "",
+        *chosen_noise.lines(),
         "`python -m benchmarks.accuracy` measures it anew.",
         "",
     ]

@@ -13,7 +13,7 @@ Geometric noise takes it as pure DP. Gaussian noise takes the largest rho for wh
 Of both, that with the smaller squared error is chosen (in the units of
 :mod:`quaestor.curator.pricing.budget_shares`), Gaussian noise only if it is smaller by a tenth. For
 m numbers that a person can move it has an error in proportion to :math:`\sqrt m`, and geometric
-noise to m: with a delta of 1e-6 Gaussian noise begins to be better at about a dozen numbers.
+noise to m: with a delta of 1e-6 Gaussian noise begins to be better at about ten numbers.
 
 *An accuracy* is reached with either noise, and that is chosen which takes the smaller share of the
 account: where its filter counts moments, Gaussian noise for all but a few large questions.
