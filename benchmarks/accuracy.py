@@ -98,7 +98,9 @@ def _exact(measure: Any, data: Sequence[int]) -> Any:
     steps: Counter[int] = Counter()
     for value, number in counts.items():
         found = evaluate(measure.operand, columns={"x": value})
-        step = math.floor(float(found) / measure.step + 0.5)  # type: ignore[arg-type]
+        if found is None:  # rows without a value are none here
+            continue
+        step = math.floor(float(found) / measure.step + 0.5)
         steps[min(max(step, measure.low), measure.high)] += number
     if isinstance(measure, ValueCounts):
         return dict(steps)
@@ -306,11 +308,12 @@ def measured() -> list[Row]:
 
 
 def _beside_each_other(theirs: OpenDP, data: Sequence[int]) -> list[Row]:
-    """A sum divided by a count, and a count beside a mean: with half of the budget each."""
+    """A sum divided by a count, a count beside a mean (half of the budget each), and a variance."""
     mean, size = fmean(data), len(data)
     totals, counts = ours("sum", "count", data=data)
     ratios = [total / max(count, 1.0) for total, count in zip(totals, counts, strict=True)]
     _, beside = ours("mean", "count", data=data)
+    _, spread = ours("mean", "variance", data=data)
     return [
         Row(
             question="sum / count(*)",
@@ -323,6 +326,12 @@ def _beside_each_other(theirs: OpenDP, data: Sequence[int]) -> list[Row]:
             size=size,
             ours=_rmse(beside, size),
             theirs=_rmse(theirs.answers("half_count", data), size),
+        ),
+        Row(
+            question="variance, beside a mean",
+            size=size,
+            ours=_rmse(spread, variance(data)),
+            theirs=_rmse(theirs.answers("variance", data), variance(data)),
         ),
     ]
 

@@ -34,11 +34,13 @@ file = "patients.parquet"
 unit = "id"
 rows = 1
 groups = 1
+outer_rows = 1                            # and no more: nothing of them can be cut
+outer_groups = 1
 dataset = "liver"
 
 [tables.patients.columns]
 id = "integer"
-age = { kind = "integer", low = 0, high = 100 }
+age = { kind = "integer", low = 0, high = 100, outer_high = 120 }
 sex = { kind = "text", keys = ["F", "M"] }
 bmi = { kind = "real", low = 10, high = 80, granularity = 0.5 }
 followed = "integer"                      # years; nothing is declared: its values are private

@@ -51,7 +51,9 @@ def story(folder: Path, *, aloud: bool) -> dict[str, Any]:
             say("[bold]A liver study, asked in SQL[/bold]")
             say(f"{rows:,} laboratory results of 15,666 patients; the privacy unit is a patient;")
             say(f"declared in {folder / 'quaestor.toml'}", plain=True)
-            say("At most 60 results of one patient count in a group, so some figures are too low.")
+            say("At most 60 results of one patient count in a group, so some figures are too low:")
+            say("noise intervals leave that out, whole errors cover it (each with 95 %).")
+            say("The truth (demo only) is beside them.")
             say(curator.account(ACCOUNT).words().split(". ")[0] + ".\n", plain=True)
         told = [_ask(curator, asked, folder, aloud=aloud) for asked in QUESTIONS]
         refused = _refused(curator, aloud=aloud)
@@ -143,16 +145,20 @@ def _compared(
 
 
 def _figure(column: AnswerColumn, place: int, group: tuple[Any, ...], exact: Any) -> dict[str, Any]:
-    lower = None if column.lower is None else column.lower[place]
-    upper = None if column.upper is None else column.upper[place]
+    noise = [None if end is None else end[place] for end in (column.lower, column.upper)]
+    whole = [
+        None if end is None else end[place] for end in (column.whole_lower, column.whole_upper)
+    ]
     value: Any = column.values[place]
     true = float(exact or 0)
     return {
         "group": list(group),
         "figure": column.name,
         "answer": value,
-        "lower": lower,
-        "upper": upper,
+        "lower": noise[0],
+        "upper": noise[1],
+        "whole_lower": whole[0],
+        "whole_upper": whole[1],
         "truth": true,
         "off": None if value is None else float(value) - true,
     }
@@ -164,24 +170,28 @@ def _print_compared(answer: Answer, compared: list[dict[str, Any]]) -> None:
         [
             ", ".join([one["figure"], *("none" if g is None else str(g) for g in one["group"])]),
             _number(one["answer"]),
-            "-" if one["lower"] is None else f"{_number(one['lower'])} to {_number(one['upper'])}",
+            _ends(one["lower"], one["upper"]),
+            _ends(one["whole_lower"], one["whole_upper"]),
             _number(one["truth"]),
-            _number(one["off"]),
         ]
         for one in shown
     ]
-    sure = f"#{100 * answer.confidence:g} % interval"
-    heads = ["figure", "#answer", sure, "#truth (demo only)", "#off by"]
+    heads = ["figure", "#answer", "#noise interval", "#whole error", "#truth"]
     print_table("", heads, rows)
     if len(compared) > len(shown):
         say(f"  and {len(compared) - len(shown)} more")
     say("")
 
 
+def _ends(lower: float | None, upper: float | None) -> str:
+    return "-" if lower is None else f"{_number(lower)} to {_number(upper)}"
+
+
 def _number(value: float | None) -> str:
     if value is None:
         return "-"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+    whole = float(value).is_integer() or abs(value) >= 1000
+    return f"{value:,.0f}" if whole else f"{value:,.2f}"
 
 
 def _refused(curator: Curator, *, aloud: bool) -> dict[str, Any]:
