@@ -162,6 +162,18 @@ def test_one_point_is_a_black_box(epsilon: float, delta: float) -> None:
         assert one.overlaps(other)
 
 
+@pytest.mark.parametrize("largest", [100.0, 200.0, 1000.0, 1e6])
+def test_points_far_beyond_floats_leave_both_ends_true(largest: float) -> None:
+    point = q.compose(q.PrivacyProfile(epsilons=(largest, 0.0), deltas=(0.0, 1.0)))
+    box = q.compose(q.PureDP(epsilon=largest))
+    for at in (0.0, 1.0, largest / 2):
+        assert point.delta_bounds(epsilon=at).overlaps(box.delta_bounds(epsilon=at))
+    for delta in (0.0, 1e-6, 0.5):
+        found, truth = (each.epsilon_bounds(delta=delta) for each in (point, box))
+        assert found.lower <= truth.upper
+        assert truth.lower <= found.upper
+
+
 def test_many_points_of_a_gaussian_are_nearly_the_gaussian() -> None:
     plain = q.compose(q.Gaussian(sigma=3.0))
     epsilons = tuple(i / 50 for i in range(120))

@@ -131,9 +131,12 @@ def _height(curve: list[_Corner], at: arb) -> arb:
 
 
 def _law(curve: list[_Corner]) -> FiniteLoss:
-    """Each piece is an outcome: so much without the change, so much with it."""
+    """Each piece is an outcome: so much without the change, so much with it.
+
+    Pieces that are too narrow for floats may as well be told, from above, and need not be there.
+    """
     losses, firsts, seconds = [], [], []
-    told, never = curve[0].height, ZERO
+    told, never = ZERO, ZERO
     for first, second in pairwise(curve):
         width, rise = second.at - first.at, second.height - first.height
         if width > _LEAST_WIDTH and rise > _LEAST_WIDTH:
@@ -148,12 +151,14 @@ def _law(curve: list[_Corner]) -> FiniteLoss:
         np.array(losses),
         np.array(firsts),
         np.array(seconds),
-        infinite=_around(told),
-        opposite=_around(never),
+        infinite=_between(curve[0].height, told),
+        opposite=_between(ZERO, never),
     )
 
 
-def _around(mass: arb) -> Bounds:
-    if mass.is_zero():
+def _between(certain: arb, left_out: arb) -> Bounds:
+    """What is certain, and at most what was left out besides: an exact 0 stays one."""
+    if certain.is_zero() and left_out.is_zero():
         return Bounds.exactly(0.0)
-    return outward(mass).clipped(0.0, 1.0)
+    bounds = Bounds(lower=outward(certain).lower, upper=outward(certain + left_out).upper)
+    return bounds.clipped(0.0, 1.0)
