@@ -333,3 +333,32 @@ def test_whole_intervals_hold_and_are_no_wider_than_the_docs_say() -> None:
             # 0.95 of 600 less four standard deviations: by chance once in 30,000 figures
             assert held.whole >= 0.95 - 4 * (0.95 * 0.05 / 600) ** 0.5, (setting.name, held)
             assert held.times <= setting.widest, (setting.name, held)
+
+
+def test_caps_that_bite_are_covered_and_said(tmp_path: Path) -> None:
+    """Five rows a person on average, three allowed, and values that grow with use."""
+    rng = random.Random(18)
+    rows = []
+    for who in range(2000):
+        used = min(1 + int(rng.expovariate(1 / 4.5)), 30)
+        rows += [(who, "a", min(2 * used, 10), 0) for _ in range(used)]
+    opened = "\n[accounts.a]\nepsilon = 1000.0\ndelta = 1e-6\n"
+    path = _table(tmp_path, rows, "rows = 3\ngroups = 1\nouter_rows = 30\n", opened)
+    open_from_catalog(read_catalog(path), "a")
+    with Curator.from_file(path) as curator:
+        answer = curator.ask("SELECT COUNT(*) AS n, AVG(x) AS m FROM v", epsilon=200.0)
+    count, mean = len(rows), sum(row[2] for row in rows) / len(rows)
+    assert count > 4 * 2000
+    for name, truth in (("n", count), ("m", mean)):
+        column = answer.column(name)
+        assert column.whole_lower is not None
+        assert column.whole_upper is not None
+        (low,), (high,) = column.whole_lower, column.whole_upper
+        assert low is not None
+        assert high is not None
+        assert low <= truth <= high
+    assert "quaestor dataset tune" in " ".join(answer.notes)
+    noisy = answer.column("n").upper
+    assert noisy is not None
+    assert noisy[0] is not None
+    assert noisy[0] < count  # the noise interval alone excludes it
