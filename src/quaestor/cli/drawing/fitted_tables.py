@@ -69,7 +69,7 @@ class FittedTable:
         )
 
     def _cells(self, place: int) -> list[str]:
-        return [Text.from_markup(row[place]).plain for row in self.rows]
+        return [Text.from_markup(row[place], emoji=False).plain for row in self.rows]
 
     def _kept(self, place: int) -> set[str]:
         """What must not be cut in a column: whole cells, or the words of all cells."""

@@ -36,7 +36,7 @@ class ToeplitzMechanism(OfMu):
         Proof: the change is :math:`\sum_jCe_{i_j}u_j`, of square at most
         :math:`\sum_{j,l}|\langle Ce_{i_j}, Ce_{i_l}\rangle||u_j||u_l|`; columns that are d apart
         have an inner product of at most r(d), and the j-th and l-th participation are at least
-        |j - l| b apart. It is attained by falling coefficients of one sign, where C is long
+        :math:`|j - l| b` apart. It is attained by falling coefficients of one sign, where C is long
         enough. Adaptive inputs are covered, as for every Gaussian [Denisov et al. 2022, Theorem
         2.1].
 
