@@ -30,7 +30,7 @@ from importlib import import_module as _import_module
 from quaestor import errors as errors
 from quaestor.moved_modules import forward as _forward
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if _typing.TYPE_CHECKING:
     from quaestor.public_names import *  # noqa: F403  # they have their own __all__

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -308,6 +309,14 @@ def test_every_release_says_what_it_guarantees(name: str) -> None:
     assert kind.__name__ == name
     assert re.search(r"^Guarantee:\n    \S.*", own_words(kind), re.MULTILINE)
     assert name in quaestor.__all__
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    changelog = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
+    first = re.search(r"^## (\S+)", changelog, re.MULTILINE)
+    assert first is not None
+    assert first[1] in {quaestor.__version__, "Unreleased"}
+    assert f"## {quaestor.__version__} (" in changelog
 
 
 # Lightness.
