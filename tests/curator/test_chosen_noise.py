@@ -11,7 +11,7 @@ from quaestor.curator import Curator
 from quaestor.curator.pipeline import Inquiry, priced
 from quaestor.curator.preview import Preview
 from quaestor.curator.pricing.accuracy import Accuracy
-from quaestor.curator.pricing.editions import THIRD
+from quaestor.curator.pricing.editions import FIRST, SECOND, THIRD
 from quaestor.curator.pricing.priced_question import Budget
 from quaestor.errors import BudgetExceeded
 from tests.curator.hospital import write_hospital
@@ -99,6 +99,23 @@ def test_an_answer_of_the_third_edition_is_free(
     assert curator.preview(sql, epsilon=0.1).free
     assert curator.ask(sql, epsilon=0.1).to_json() == first.to_json()
     assert not curator.ask(sql, epsilon=0.1, anew=True).repeated
+
+
+MEANS = ", ".join(f"AVG(age * {times}) AS m{times}" for times in range(1, 21))
+
+
+@pytest.mark.parametrize("edition", [FIRST, SECOND, THIRD])
+def test_answers_of_every_earlier_edition_are_free_where_noise_is_now_gaussian(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch, edition: int
+) -> None:
+    sql = f"SELECT {MEANS} FROM visits"
+    with monkeypatch.context() as before:  # of centred totals once, as with Gaussian noise now
+        before.setattr("quaestor.curator.pipeline.LATEST", edition)
+        first = curator.ask(sql, epsilon=0.2, whole_error=False)
+    assert curator.preview(sql, epsilon=0.2, noise="geometric").noise == "geometric"
+    assert curator.preview(sql, epsilon=0.3).noise == "gaussian"
+    assert curator.preview(sql, epsilon=0.2).free
+    assert curator.ask(sql, epsilon=0.2).to_json() == first.to_json()
 
 
 def test_parts_of_a_question_have_one_noise_and_one_cap(curator: Curator) -> None:

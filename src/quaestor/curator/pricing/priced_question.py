@@ -202,7 +202,8 @@ class Priced:
     def earlier_editions(self) -> tuple[int, ...]:
         """The earlier editions of pricing by which an account may know it, the last one first."""
         before = () if self._as_before(THIRD) else (THIRD,)
-        if self.offer.measurement.fine:  # none before the third reads like that
+        # none before the third reads like that, nor had any of them another noise than was said
+        if self.offer.measurement.fine or self.noise_words:
             return before + tuple(each for each in EARLIER if each != THIRD)
         others = other_editions(self.query, self.offer.measuring)
         return before + tuple(each for each in others if each != THIRD)
