@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 from quaestor import (
     ApproxDP,
+    Gaussian,
     InvalidParameter,
     PureDP,
     Release,
     Repeated,
+    SampledWithReplacement,
     parse_release,
     release_from_json,
 )
@@ -97,6 +99,9 @@ def example(kind: type[Release], **changed: Any) -> Release:
     """A release of this kind with plain parameters, but for those that are given."""
     plain: dict[str, Any] = {"float": 0.5, "int": 3, "population": 8, "bool": False}
     plain |= {"Release": PureDP(epsilon=0.5), "tuple[float, ...]": (0.25, 0.75)}
+    plain |= {"orders": (2.0, 3.0)}
+    if kind is SampledWithReplacement:
+        plain |= {"release": Gaussian(sigma=0.5)}
     parameters = {
         field.name: plain.get(field.name, plain.get(str(field.type))) for field in fields_of(kind)
     }

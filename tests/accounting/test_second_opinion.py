@@ -21,15 +21,23 @@ from quaestor import (
     GaussianDP,
     Geometric,
     GraphSketch,
+    GroupPrivacy,
     InconsistentAnswers,
     Laplace,
     MatrixSketch,
+    MixtureOfGaussians,
     PoissonSampled,
+    PoissonSampledReplaceOne,
+    PrivacyProfile,
     ProbabilityVectors,
     PureDP,
     RandomizedResponse,
+    RenyiDP,
     SampledWithoutReplacement,
+    SampledWithReplacement,
     Staircase,
+    ToeplitzMechanism,
+    TruncatedPoissonGaussian,
     ZeroConcentratedDP,
     compose,
 )
@@ -86,10 +94,18 @@ def test_no_release_asks_its_laws_for_a_second_opinion(monkeypatch: pytest.Monke
         MatrixSketch(rows=3, weight=scale),
         ProbabilityVectors(p=(0.3, 0.7), q=(0.6, 0.4)),
         DensityPair(p=(0.3, 0.7), q=(0.7, 0.3), low=(-1.2, 0.8), high=(-0.8, 1.2)),
+        TruncatedPoissonGaussian(sigma=scale, rate=0.3, batch=5, population=12),
+        MixtureOfGaussians(sigma=scale, sensitivities=(0.0, 1.0), probabilities=(0.75, 0.25)),
+        RenyiDP(orders=(2.0, 4.0), epsilons=(scale, 2 * scale)),
+        PrivacyProfile(epsilons=(0.0, scale), deltas=(0.1, 0.01)),
+        ToeplitzMechanism(sigma=scale, coefficients=(1.0, 0.5), participations=2),
+        SampledWithReplacement(release=Gaussian(sigma=scale), sample=3, population=7),
     ]
     sampled = (PoissonSampled(release=each, rate=0.123) for each in inner)
     fixed = (SampledWithoutReplacement(release=each, sample=3, population=7) for each in inner)
-    releases = (*inner, *plain, *sampled, *fixed)
+    replaced = (PoissonSampledReplaceOne(release=each, rate=0.123) for each in inner)
+    grouped = (GroupPrivacy(release=each, size=2) for each in inner)
+    releases = (*inner, *plain, *sampled, *fixed, *replaced, *grouped)
     assert {type(release).__name__ for release in releases} | {"Repeated"} == set(RELEASES)
     for name in ("losses", "least_losses", "poisson_sampled_losses"):
         for kind in {type(release) for release in releases}:
@@ -290,7 +306,7 @@ LOST = PoissonSampled(release=DiscreteGaussian(sigma=0.5, sensitivity=40), rate=
 
 def test_a_delta_that_lost_its_mass_is_no_answer() -> None:
     wrong = Corroborated(_Wrong(Bounds(lower=0.0, upper=1e-291)), SecondOpinion.of((LOST,)))
-    with pytest.raises(InconsistentAnswers, match="exclude each other") as found:
+    with pytest.raises(InconsistentAnswers, match="disagree") as found:
         wrong.delta_bounds(epsilon=1.0)
     assert found.value.code == "inconsistent_answers"
     many = Corroborated(_Wrong(Bounds(lower=0.0, upper=0.05)), SecondOpinion.of((LOST * 9,)))

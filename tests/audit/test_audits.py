@@ -106,6 +106,12 @@ OURS = [
         0.6,
         20_000,
     ),
+    Ours(
+        mechanisms.OptimalSelection(epsilon=1.0, delta=0.01),
+        ({"a": 4, "b": 1}, {"a": 3, "b": 1}),
+        0.6,
+        20_000,
+    ),
 ]
 
 

@@ -131,7 +131,7 @@ def test_refusals_are_those_of_sql() -> None:
         (one.union_all(one), "same question"),
         (one.union_all(VISITS.aggregate(n="x", m=count())), "outputs"),
         (one.union_all(VISITS.aggregate(n=mean("age"))).order_by("m"), "no output"),
-        (VISITS.group_by(rollup("sex"), "sex").aggregate(sex=count()), "one name"),
+        (VISITS.group_by(rollup("sex"), "sex").aggregate(sex=count()), "the same name"),
     ):
         with pytest.raises(RefusedQuery, match=words):
             plan_question(built, CATALOG)

@@ -128,8 +128,8 @@ def test_an_answer_says_once_what_is_in_no_interval(curator: Curator) -> None:
     assert half.whole_lower is not None
     assert odd.whole_lower is None
     assert some.whole_lower is None
-    said = [note for note in answer.notes if "in no interval" in note]
-    assert said == ["what caps and bounds cut of odd, some is in no interval"]
+    said = [note for note in answer.notes if "do not cover" in note]
+    assert said == ["the intervals of odd, some do not cover what caps and bounds cut"]
 
 
 def test_where_nothing_can_be_cut_it_is_the_interval_of_the_noise(curator: Curator) -> None:

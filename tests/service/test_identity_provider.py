@@ -194,7 +194,7 @@ def test_another_issuers_answer_and_a_broken_provider_are_refused(
         with pytest.raises((IdentityRefused, ProviderUnavailable)):
             provider.identity(HANDSHAKE, code="c", issuer=None)
     liar.said["/.well-known/openid-configuration"]["issuer"] = "x"  # type: ignore[attr-defined]
-    with pytest.raises(ProviderUnavailable, match="calls itself"):
+    with pytest.raises(ProviderUnavailable, match="its name differs from the one in the catalog"):
         _provider(liar, monkeypatch).address(HANDSHAKE)
     monkeypatch.delenv("LIARS_SECRET")
     with pytest.raises(MissingAddress):

@@ -262,7 +262,7 @@ class _Parser:
             _fail(
                 self.text,
                 name.column,
-                f"unknown release {name.text[:40]!r}{_meant(name.text)}; known are "
+                f"unknown release {name.text[:24]!r}{_meant(name.text)}; known are "
                 f"{', '.join(sorted(set(RELEASES) - {'Repeated'}))}",
             )
         if depth > _DEEPEST:

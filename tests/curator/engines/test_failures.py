@@ -160,7 +160,8 @@ def test_tables_that_are_not_what_the_catalog_says_are_refused(tmp_path: Path) -
         "CREATE TABLE secrets AS SELECT 1.5 AS id, [1] AS name, 2.5::DOUBLE AS half",
     )
     query = asked("secrets", key(Column("name"), "text", private=True), unit="id")
-    with pytest.raises(SourceUnavailable, match="'id' is declared integer, but holds DECIMAL"):
+    told = "'id' is declared as integer, but contains DECIMAL"
+    with pytest.raises(SourceUnavailable, match=told):
         statements(engine_for(_catalog(source), ["secrets"]), query, [Units()])
     gone = replace(source, table="gone")
     with pytest.raises(SourceUnavailable, match="has no table gone"):

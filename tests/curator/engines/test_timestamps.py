@@ -170,7 +170,7 @@ def test_times_of_text_files_are_read_as_they_are_written(tmp_path: Path) -> Non
         ("SELECT AVG(x) AS n FROM t", "is a time"),
         ("SELECT COUNT(*) AS n FROM t WHERE x - x > 1", "DATE_DIFF"),
         ("SELECT COUNT(*) AS n FROM t WHERE CAST(x AS VARCHAR) = 'a'", "gives different results"),
-        ("SELECT COUNT(*) AS n FROM t WHERE x LIKE '2024%'", "LIKE takes a text"),
+        ("SELECT COUNT(*) AS n FROM t WHERE x LIKE '2024%'", "LIKE needs a text"),
     ],
 )
 def test_what_is_not_done_with_times_is_refused_with_what_to_write(sql: str, said: str) -> None:

@@ -74,7 +74,7 @@ def curator(tmp_path: Path) -> Curator:
 def asked(curator: Curator, text: str) -> tuple[str, Answer | None]:
     """How it went; whatever is not an error of ours comes through, and fails the test."""
     try:
-        answer = curator.ask(text, epsilon=EPSILON)
+        answer = curator.ask(text, epsilon=EPSILON, noise="geometric")  # epsilons add up
     except (Enough, QuaestorError) as error:
         return type(error).__name__, None
     return ("repeated" if answer.repeated else "answered"), answer

@@ -52,7 +52,10 @@ def release_from_json(text: str) -> Release:
     >>> release_from_json('{"type": "PureDP", "epsilon": 0.5}')
     PureDP(epsilon=0.5)
     """
-    return release_from_dict(checked_json(text))
+    try:
+        return release_from_dict(checked_json(text))
+    except RecursionError:
+        raise InvalidParameter("release", text, "JSON that is nested less deeply") from None
 
 
 def checked_json(text: str) -> Any:

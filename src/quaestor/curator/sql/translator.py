@@ -107,7 +107,7 @@ _REASONS: dict[str, tuple[str, str]] = {
         "write COUNT(DISTINCT x)",
     ),
     "Window": (
-        "window functions over rows are not supported",
+        "window functions (OVER) on rows are not supported",
         "use GROUP BY; for shares, write COUNT(*) * 100.0 / SUM(COUNT(*)) OVER ()",
     ),
     "Exists": ("EXISTS is supported in WHERE only", _JOIN),
