@@ -169,7 +169,7 @@ def test_tables_that_are_not_what_the_catalog_says_are_refused(tmp_path: Path) -
     other = _duckdb(tmp_path / "c.duckdb", "CREATE TABLE secrets AS SELECT 1 AS id, [1] AS name")
     for kind in ("text", "real", "boolean", "date"):
         with pytest.raises(
-            SourceUnavailable, match=f"'name' is declared {kind}, but holds INTEGER"
+            SourceUnavailable, match=f"'name' is declared as {kind}, but contains INTEGER"
         ):
             statements(engine_for(_catalog(other, kind), ["secrets"]), query, [Units()])
     bare = _duckdb(tmp_path / "d.duckdb", "CREATE TABLE secrets AS SELECT 1 AS id")
