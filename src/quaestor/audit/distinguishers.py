@@ -70,8 +70,7 @@ class Threshold(Distinguisher):
         """One score for each of the first columns."""
         width = sample.columns.shape[1]
         for i in range(min(width, _MOST_COLUMNS_ALONE)):
-            words = "the output" if width == 1 else f"number {i + 1} of the output"
-            yield words, partial(_column, place=i)
+            yield sample.names[i], partial(_column, place=i)
         if width > 1:
             yield "the sum of the outputs", lambda seen: seen.columns.sum(axis=1)
 

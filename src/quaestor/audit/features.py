@@ -1,6 +1,7 @@
 """From outputs of any kind to columns of numbers that tests can work on.
 
-How is settled on the runs from which a test is learned, and then applied to all.
+How is settled on the runs from which a test is learned, and then applied to all: which words are
+counted, and which columns are kept, never depends on the runs that judge.
 """
 
 from __future__ import annotations
@@ -12,129 +13,194 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quaestor.audit.facts import LARGEST, facts_of, number_of, text_of
 from quaestor.audit.targets import Raised
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from quaestor.audit.facts import Facts
     from quaestor.audit.game import Transcripts
     from quaestor.audit.targets import Outputs
 
     Columns = NDArray[np.float64]
 
-__all__ = ["Sample", "learned_features"]
+__all__ = ["Features", "Sample", "learned_features"]
 
-_LARGEST = 1e300  # beyond it, and for what is no number: so that sums stay finite
-_MOST_COLUMNS = 256
+_MOST_COLUMNS = 256  # of numbers as they are
+_MOST_CHOSEN = 48  # of facts about structures
+_MOST_CANDIDATES = 2000
+_MOST_LEARNED = 4000  # outputs; more would only slow the choice of facts
 _MOST_NAMES = 2000
 _RARE = 20  # outputs that repeat so often are told apart by their text
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Runs as tests see them: outputs as they came, and as columns."""
+    """Runs as tests see them: outputs as they came, and as columns with names."""
 
     hidden: NDArray[np.bool_]
     outputs: tuple[Outputs, ...]
     columns: Columns
+    names: tuple[str, ...]
 
 
-def learned_features(runs: Transcripts) -> Callable[[Transcripts], Sample]:
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """How the outputs of one round become columns."""
+
+    names: tuple[str, ...]
+    read: Callable[[Outputs], Columns]
+    unknown: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """A way to make samples, settled on some runs."""
+
+    readers: tuple[_Reader, ...]
+
+    def __call__(self, played: Transcripts) -> Sample:
+        """These runs, as columns."""
+        columns = [
+            reader.read(out) for reader, out in zip(self.readers, played.rounds, strict=True)
+        ]
+        return Sample(played.hidden, played.rounds, np.concatenate(columns, axis=1), self._names())
+
+    def _names(self) -> tuple[str, ...]:
+        names = [name for reader in self.readers for name in reader.names]
+        if len(self.readers) > 1:
+            names = [
+                f"round {i + 1}: {name}"
+                for i, reader in enumerate(self.readers)
+                for name in reader.names
+            ]
+        return tuple(names)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the report should know of how outputs were compared."""
+        unknown = sorted(frozenset().union(*(reader.unknown for reader in self.readers)))
+        if not unknown:
+            return ()
+        return (f"objects of type {', '.join(unknown)} were compared by their text only",)
+
+
+def learned_features(runs: Transcripts) -> Features:
     """A way to make samples, settled on these runs."""
-    readers = [_reader(outputs) for outputs in runs.rounds]
-
-    def sample(played: Transcripts) -> Sample:
-        columns = [read(out) for read, out in zip(readers, played.rounds, strict=True)]
-        return Sample(played.hidden, played.rounds, np.concatenate(columns, axis=1))
-
-    return sample
+    return Features(tuple(_reader(outputs, runs.hidden) for outputs in runs.rounds))
 
 
-def _reader(outputs: Outputs) -> Callable[[Outputs], Columns]:
+def _reader(outputs: Outputs, hidden: NDArray[np.bool_]) -> _Reader:
     if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf":
-        return lambda each: _numbers(np.asarray(each).reshape(len(each), -1))
+        return _of_numbers(int(np.prod(outputs.shape[1:], dtype=np.int64)))
     entries = list(outputs)
     if all(isinstance(entry, Raised) for entry in entries):
         kinds = ", ".join(sorted({entry.kind for entry in entries}))
         raise InvalidParameter("target", kinds, "one that does not raise an error every time")
-    if any(isinstance(entry, dict) for entry in entries):
-        return _of_mappings([entry for entry in entries if isinstance(entry, dict)])
-    numbers = list(map(_is_number, entries))
-    if not all(numbers) and len(set(map(repr, entries))) <= max(len(entries) // _RARE, 2):
-        return _of_names(entries)
-    if any(numbers):
-        return _of_rows(entries, _is_number, width=1)
-    lengths = Counter(np.size(entry) for entry in entries if _is_row(entry))
-    if not lengths:
-        return _of_names(entries)
-    width = lengths.most_common(1)[0][0]
-    return _of_rows(entries, lambda entry: _is_row(entry) and np.size(entry) == width, width=width)
+    widths = {_width(entry) for entry in entries}
+    if len(widths) == 1 and None not in widths:
+        return _of_numbers(widths.pop() or 0)
+    return _of_structures(entries, hidden)
 
 
-def _is_number(entry: Any) -> bool:
-    return isinstance(entry, Real | np.bool_)
-
-
-def _is_row(entry: Any) -> bool:
+def _width(entry: Any) -> int | None:
+    """How many numbers an entry is, if it is nothing else."""
+    if isinstance(entry, Real | np.bool_):
+        return 1
     if isinstance(entry, np.ndarray):
-        return entry.dtype.kind in "biuf"
-    return isinstance(entry, list | tuple) and all(map(_is_number, entry))
+        return entry.size if entry.dtype.kind in "biuf" else None
+    if isinstance(entry, list | tuple) and all(isinstance(x, Real | np.bool_) for x in entry):
+        return len(entry)
+    return None
 
 
-def _of_rows(
-    entries: list[Any], fits: Callable[[Any], bool], *, width: int
-) -> Callable[[Outputs], Columns]:
-    """One row for each entry; where some are of another kind, a last column marks these."""
-    marks = not all(map(fits, entries))
-    strange = [*([-_LARGEST] * width), *([1.0] if marks else [])]
-    usual = [0.0] if marks else []
+def _of_numbers(width: int) -> _Reader:
+    """One row of numbers for each entry; anything else that comes later is far below them."""
+    if width > _MOST_COLUMNS:
+        raise InvalidParameter("outputs", width, f"at most {_MOST_COLUMNS} numbers long")
+    strange = [-LARGEST] * width
 
     def row(entry: Any) -> list[float]:
-        if not fits(entry):
+        if _width(entry) != width:
             return strange
-        values = [entry] if _is_number(entry) else np.ravel(entry).tolist()
-        return [*map(_float, values), *usual]
+        values = [entry] if isinstance(entry, Real | np.bool_) else np.ravel(entry).tolist()
+        found = map(number_of, values)
+        return [-LARGEST if value is None else value for value in found]
 
-    return lambda each: _numbers(
-        np.array([row(entry) for entry in each], np.float64).reshape(len(each), width + marks)
-    )
+    def read(each: Outputs) -> Columns:
+        if width == 0:
+            return np.array([[float(_width(entry) != 0)] for entry in each])
+        if isinstance(each, np.ndarray) and each.dtype.kind in "biuf":
+            flat = each.reshape(len(each), -1)
+            if flat.shape[1] == width:
+                finite = np.nan_to_num(flat.astype(np.float64), nan=-LARGEST)
+                return np.clip(finite, -LARGEST, LARGEST)
+        return np.array([row(entry) for entry in each], np.float64).reshape(len(each), width)
 
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return _LARGEST if value > 0 else -_LARGEST
-
-
-def _numbers(columns: NDArray[Any]) -> Columns:
-    if columns.shape[1] > _MOST_COLUMNS:
-        raise InvalidParameter("outputs", columns.shape[1], f"at most {_MOST_COLUMNS} numbers long")
-    finite = np.nan_to_num(columns.astype(np.float64), nan=-_LARGEST)
-    return np.clip(finite, -_LARGEST, _LARGEST)
+    single = "the output"
+    names = (single,) if width <= 1 else tuple(f"number {i + 1} of {single}" for i in range(width))
+    return _Reader(names, read)
 
 
-def _of_mappings(entries: list[Mapping[Any, Any]]) -> Callable[[Outputs], Columns]:
-    """Two columns for each key: whether it is there, and its number; and the number of keys."""
-    seen = Counter(key for entry in entries for key in entry)
-    keys = [key for key, _ in seen.most_common(_MOST_COLUMNS // 2 - 1)]
+def _of_structures(entries: list[Any], hidden: NDArray[np.bool_]) -> _Reader:
+    """The facts that differ most between the worlds, and which output it is where they repeat."""
+    known = [facts_of(entry) for entry in entries[:_MOST_LEARNED]]
+    names = _chosen_names(known, hidden[:_MOST_LEARNED])
+    unknown = frozenset().union(*(facts.unknown for facts in known))
+    texts = Counter(map(text_of, entries))
+    places: dict[str, int] | None = None
+    if len(texts) <= max(len(entries) // _RARE, 2):
+        ranked = sorted(texts, key=lambda text: (-texts[text], text))[:_MOST_NAMES]
+        places = {text: i for i, text in enumerate(ranked)}
 
-    def row(entry: Any) -> list[float]:
-        values = [entry.get(key, 0.0) if isinstance(entry, dict) else 0.0 for key in keys]
-        there = [float(isinstance(entry, dict) and key in entry) for key in keys]
-        numbers = [_float(value) if _is_number(value) else 0.0 for value in values]
-        return [float(len(entry)) if isinstance(entry, dict) else -1.0, *there, *numbers]
+    def read(each: Outputs) -> Columns:
+        rows = np.zeros((len(each), len(names) + (places is not None)))
+        for i, entry in enumerate(each):
+            values = facts_of(entry).values
+            rows[i, : len(names)] = [values.get(name, 0.0) for name in names]
+            if places is not None:
+                rows[i, -1] = places.get(text_of(entry), _MOST_NAMES)
+        return rows
 
-    return lambda each: _numbers(np.array([row(entry) for entry in each], np.float64))
+    listed = (*names, "which output it is") if places is not None else names
+    return _Reader(listed, read, unknown)
 
 
-def _of_names(entries: list[Any]) -> Callable[[Outputs], Columns]:
-    """One column: the place of the output's text among those seen, the most frequent first."""
-    seen = Counter(map(repr, entries))
-    places = {text: i for i, (text, _) in enumerate(seen.most_common(_MOST_NAMES))}
-    return lambda each: _numbers(
-        np.array([[places.get(repr(entry), _MOST_NAMES)] for entry in each], np.float64)
-    )
+def _chosen_names(known: list[Facts], hidden: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Those that differ most between the worlds, in the mean or in the spread."""
+    seen = Counter(name for facts in known for name in facts.values)
+    candidates = sorted(seen, key=lambda name: (-seen[name], name))[:_MOST_CANDIDATES]
+    table = np.array([[facts.values.get(name, 0.0) for name in candidates] for facts in known])
+    varied = np.flatnonzero(table.min(axis=0) < table.max(axis=0))
+    if not varied.size:
+        return (candidates[0],)
+    ranks = _ranks(table[:, varied])
+    centre = np.abs(ranks - 0.5)
+    strength = np.maximum(_difference(ranks, hidden), _difference(centre, hidden))
+    order = np.argsort(-np.round(strength, 6), kind="stable")[:_MOST_CHOSEN]
+    return tuple(candidates[varied[i]] for i in order)
+
+
+def _ranks(table: Columns) -> Columns:
+    """Every column by its order, from 0 to 1; ties share a rank."""
+    ranked = np.empty_like(table)
+    for i, column in enumerate(table.T):
+        _, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
+        upto = np.cumsum(counts)
+        ranked[:, i] = ((upto - counts / 2) / column.size)[inverse]
+    return ranked
+
+
+def _difference(table: Columns, hidden: NDArray[np.bool_]) -> Columns:
+    """The difference of the worlds' means in standard errors, with a run of doubt."""
+    ones, zeros = table[hidden], table[~hidden]
+    if not (len(ones) and len(zeros)):
+        return np.zeros(table.shape[1])
+    spread = ones.var(axis=0) / len(ones) + zeros.var(axis=0) / len(zeros)
+    doubt = 1 / len(table) ** 2
+    apart: Columns = np.abs(ones.mean(axis=0) - zeros.mean(axis=0)) / np.sqrt(spread + doubt)
+    return apart

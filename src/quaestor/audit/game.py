@@ -173,9 +173,9 @@ def _answers(
 ) -> Iterator[tuple[NDArray[np.intp], Outputs]]:
     """The target's outputs, with the runs they belong to."""
     target, databases = challenge.target, (challenge.zero, challenge.one)
-    if target.in_turn:
-        for row, bit in zip(rows, bits.tolist(), strict=True):
-            yield np.array([row]), target.many(databases[bit], 1)
+    if target.in_turn or target.one_by_one:
+        outputs = [target.many(databases[bit], 1) for bit in bits.tolist()]
+        yield rows, _chained(outputs)
         return
     for bit, database in enumerate(databases):
         chosen = rows[bits == bit]

@@ -102,6 +102,7 @@ class Report(Presented):
     confidence: float
     findings: tuple[Finding, ...]
     curve: tuple[MeasuredPoint, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def best(self) -> Finding:
@@ -144,7 +145,9 @@ class Report(Presented):
             for finding in self.findings
         ]
         played = f"{self.runs} runs, of which {self.judged} judge the tests that the others chose"
-        return TextTable(title=self.verdict, headings=headings, rows=rows, notes=[played])
+        return TextTable(
+            title=self.verdict, headings=headings, rows=rows, notes=[played, *self.notes]
+        )
 
     def plot(self, *, axes: Any = None) -> Any:
         """Draw the claimed region, the tests as measured, and the test that proves most.
@@ -179,6 +182,7 @@ class Report(Presented):
             "confidence": self.confidence,
             "runs": self.runs,
             "judged": self.judged,
+            "notes": list(self.notes),
             "findings": [asdict(finding) for finding in self.findings],
             "curve": [asdict(point) for point in self.curve],
         }

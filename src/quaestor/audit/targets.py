@@ -26,7 +26,9 @@ class Target(ABC):
     """Answers about a database, each time with fresh randomness.
 
     ``in_turn`` says that outputs may depend on when they are made, as times do: then runs of both
-    worlds are played in turn, in random order, and never in blocks.
+    worlds are played in turn, in random order, and never in blocks. ``one_by_one`` says that
+    blocks save no time: then runs are played in their order, too, so that a target that remembers
+    its last calls is not mistaken for one that tells the worlds apart.
 
     >>> class Constant(Target):
     ...     def many(self, database, count):
@@ -36,6 +38,7 @@ class Target(ABC):
     """
 
     in_turn = False
+    one_by_one = False
 
     @abstractmethod
     def many(self, database: Any, count: int) -> Outputs:
@@ -60,6 +63,7 @@ class _Called(Target):
     """A function of the database, called once for each output."""
 
     function: Callable[[Any], Any]
+    one_by_one = True
 
     def many(self, database: Any, count: int) -> Outputs:
         return [self._one(database) for _ in range(count)]

@@ -187,6 +187,7 @@ def judged(
         confidence=confidence,
         findings=tuple(_finding(choice, fresh, missing) for choice in choices),
         curve=() if played.in_turn else _curve(best.named.score, fresh, missing),
+        notes=sampled.notes,
     )
 
 

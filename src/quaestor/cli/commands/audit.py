@@ -167,5 +167,7 @@ def _show(target: str, report: Report, out: Path | None) -> None:
             f"epsilon at least {rounded_down(finding.epsilon)}{at}",
             plain=True,
         )
+    for note in report.notes:
+        say(note, plain=True)
     if out is not None:
         say(f"figure written to {out}", plain=True)
