@@ -151,7 +151,7 @@ def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Acc
         }
         return known_price(query, budget, catalog, **said)
 
-    return payer, _as_known(payer, inquiry, at)
+    return payer, _as_known(payer, inquiry, at).worked_out()
 
 
 def _as_known(payer: Account, inquiry: Inquiry, at: PricedBy) -> AnyPriced:

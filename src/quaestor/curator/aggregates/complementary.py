@@ -18,6 +18,7 @@ the rho: there squares of moves add up, and these are at right angles.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from quaestor.curator.aggregates.aggregate_kind import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Complements"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Complements:
     """The totals of one operand in whole steps, at most so many rows of a unit.
 
@@ -51,7 +52,7 @@ class Complements:
     squares: bool = False
     third: bool = False
 
-    @property
+    @cached_property
     def whole(self) -> Stepped:
         """The operand in the steps of the totals of the first degree."""
         return (third_evened if self.third else evened)(self.asked, self.rows)
@@ -66,7 +67,7 @@ class Complements:
         """How far the bounds are apart."""
         return (self.whole.high - self.whole.low) * self.whole.step
 
-    @property
+    @cached_property
     def steps(self) -> int:
         """How many steps one row adds to all totals together."""
         if not self.squares:
@@ -80,7 +81,7 @@ class Complements:
         """The step of the totals."""
         return self.width**2 / self.steps if self.squares else self.whole.step
 
-    @property
+    @cached_property
     def measure(self) -> JointTotals:
         """What is drawn.
 

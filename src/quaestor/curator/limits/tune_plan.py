@@ -21,11 +21,10 @@ from quaestor.curator.limits.choices import Aim
 from quaestor.curator.limits.grids import count_edges, value_edges
 from quaestor.curator.pricing.offers import Measuring, Offer
 from quaestor.curator.pricing.priced_parts import noisy_bins
-from quaestor.curator.pricing.priced_question import Budget, Cost, Priced, declared_facts_of
+from quaestor.curator.pricing.priced_question import Budget, Priced, declared_facts_of
 from quaestor.curator.questions.stored_form import to_wire
 from quaestor.curator.sql import parse
 from quaestor.errors import InvalidParameter
-from quaestor.ledger.amounts import above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -241,16 +240,14 @@ def price_tune(plan: TunePlan, catalog: Catalog, *, blocks: ChargedBlocks | None
     offer = Offer(
         measuring=Measuring(measures=(), recipes=(), selects=False),
         measurement=measurement,
-        expected=(),
         confidence=0.95,
         noise="geometric",
     )
-    spent = offer.epsilon
     return Priced(
         query=bare_query(plan),
         budget=Budget(epsilon=plan.epsilon),
         offer=offer,
-        cost=Cost(epsilon=above(spent) if spent is not None else None, delta=0.0),
+        account_delta=0.0,
         identity=_identity(plan, measurement, catalog),
         delta=None,
         catalog=catalog,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -17,6 +17,7 @@ from quaestor.curator.kernel.draws import NoisyUnits
 from quaestor.curator.kernel.measurement import CellKey, Cells, Measurement, code_of
 from quaestor.curator.kernel.measures import Chosen, Reach, Units
 from quaestor.curator.language.expressions import Aggregated, nodes
+from quaestor.curator.language.kept_results import KeptResults
 from quaestor.curator.language.query import Aggregate
 from quaestor.curator.pricing.accuracy import Accuracy, budgets_for
 from quaestor.curator.pricing.budget_shares import shares
@@ -50,6 +51,7 @@ __all__ = [
     "other_editions",
 ]
 
+_MEASURING = KeptResults(64)
 _LARGEST_BUDGET, _SMALLEST_BUDGET = 1e4, 1e-9
 
 
@@ -58,14 +60,14 @@ class Offer:
     """Exactly what will be drawn for a query, what that costs, and how accurate it will be.
 
     ``measurement`` is what the kernel draws and charges for.
-    ``expected`` has one entry for each output that is not a key, at ``confidence``.
     """
 
     measuring: Measuring
     measurement: Measurement
-    expected: tuple[Expected, ...]
     confidence: float
     noise: Noise
+    query: Query | None = field(default=None, repr=False, compare=False)
+    """What is asked; None where that is not a query's outputs."""
     whole: OuterPlan | None = None
     """What outer limits make of the question, where its whole error is answered too."""
 
@@ -115,6 +117,11 @@ class Offer:
         gaussian = self.noise == "gaussian"
         prices = (draw.rho if gaussian else draw.epsilon for draw in self.whole_draws)
         return sum((each for each in prices if each is not None), Fraction(0))
+
+    @cached_property
+    def expected(self) -> tuple[Expected, ...]:
+        """How accurate each output that is not a key will be, at ``confidence``."""
+        return () if self.query is None else _expected(self.query, self)
 
     @cached_property
     def composition(self) -> Composition:
@@ -199,15 +206,14 @@ def offer(  # noqa: PLR0913  # the ways to say how much, and for what
         draws=cast("Any", tuple(drawn[1:] if chooses else drawn)),
         outer_groups=None if whole is None else whole.plan.caps.groups,
     )
-    bare = Offer(
+    return Offer(
         measuring=measuring,
         measurement=measurement,
-        expected=(),
         confidence=confidence,
         noise=noise,
+        query=query,
         whole=outer,
     )
-    return replace(bare, expected=_expected(query, bare))
 
 
 def _divided(parts: Sequence[Part], budget: Fraction, noise: Noise) -> list[Fraction]:
@@ -215,7 +221,7 @@ def _divided(parts: Sequence[Part], budget: Fraction, noise: Noise) -> list[Frac
     return [budget * share for share in shares(weights, noise=noise)]
 
 
-def _expected(query: Query, bare: Offer) -> tuple[Expected, ...]:
+def _expected(query: Query, made: Offer) -> tuple[Expected, ...]:
     foretold = []
     for output in query.outputs:
         if not any(isinstance(node, Aggregated) for node in nodes(output.expression)):
@@ -226,9 +232,9 @@ def _expected(query: Query, bare: Offer) -> tuple[Expected, ...]:
                 Expected(name=output.name, standard_error=None, half_width=None, words=words)
             )
             continue
-        recipe = bare.measuring.recipes[output.expression.place]
-        scatters = {measure: Scatter(bare.draw_of(measure)) for measure in recipe.measures}
-        foretold.append(recipe.expected(output.name, scatters, confidence=bare.confidence))
+        recipe = made.measuring.recipes[output.expression.place]
+        scatters = {measure: Scatter(made.draw_of(measure)) for measure in recipe.measures}
+        foretold.append(recipe.expected(output.name, scatters, confidence=made.confidence))
     return tuple(foretold)
 
 
@@ -261,6 +267,11 @@ def measures_of(
     """
     if edition not in {LATEST, *EARLIER}:
         raise InvalidParameter("edition", edition, f"one from {FIRST} to {LATEST}")
+    said = (edition, quantile_intervals, noise)
+    return _MEASURING.or_made(query, said, lambda: _measures_of(query, *said))
+
+
+def _measures_of(query: Query, edition: int, quantile_intervals: bool, noise: Noise) -> Measuring:  # noqa: FBT001
     centres = {_same(each) for each in query.aggregates if kind_of(each.function).centres}
     selects = any(key.values is None for key in query.keys)
     units = selects or any(each.function == UnitsKind.name for each in query.aggregates)

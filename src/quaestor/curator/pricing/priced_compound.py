@@ -50,7 +50,6 @@ class PricedCompound:
     query: Compound
     budget: Budget
     parts: tuple[Priced, ...]
-    cost: Cost
     identity: str
     delta: float | None
     catalog: Catalog
@@ -60,10 +59,20 @@ class PricedCompound:
     tariff: Tariff | None = None
     noise_words: str = ""
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """What the ledger knows it by."""
         return query_digest(self.identity)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The exact epsilon where every part has one, or else that at the account's delta."""
+        return _cost(self.parts, delta=self.account_delta)
+
+    def worked_out(self) -> PricedCompound:
+        """The same with its cost and errors worked out: what fails does so before a charge."""
+        _ = self.cost, [part.offer.expected for part in self.parts]
+        return self
 
     @cached_property
     def releases(self) -> tuple[Release, ...]:
@@ -172,7 +181,6 @@ def price_compound(  # noqa: PLR0913  # what is asked, and of whom
         query=asked,
         budget=budget,
         parts=parts,
-        cost=_cost(parts, delta=delta),
         identity=_identity(asked, parts),
         delta=own,
         catalog=catalog,

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
 from quaestor.curator.language.compound import Compound
+from quaestor.curator.language.kept_results import KeptResults
 from quaestor.curator.pricing.editions import EARLIER, LATEST, THIRD
 from quaestor.curator.pricing.noise_choice import ChosenNoise, chosen_noise
 from quaestor.curator.pricing.offers import Accuracy, cuts_by_place, offer, other_editions
@@ -147,14 +148,14 @@ class Cost:
     delta: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Priced:
     """A question that may be asked: what is computed, what is drawn, and what it is known by."""
 
     query: Query
     budget: Budget
     offer: Offer
-    cost: Cost
+    account_delta: float
     identity: str
     """The question itself, in the one text of which the fingerprint is the SHA-256."""
     delta: float | None
@@ -168,10 +169,24 @@ class Priced:
     answer: Callable[[Any], Any] | None = field(default=None, compare=False)
     """What makes an answer of released figures, where that is not the query's own outputs."""
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """What the ledger knows it by."""
         return query_digest(self.identity)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The exact epsilon where there is one, or else that at the account's delta."""
+        exact = self.offer.epsilon
+        if exact is not None:
+            return Cost(epsilon=above(exact), delta=above(self.offer.delta))
+        found = self.offer.epsilon_at(delta=self.account_delta)
+        return Cost(epsilon=found if found < math.inf else None, delta=self.account_delta)
+
+    def worked_out(self) -> Priced:
+        """The same with its cost and errors worked out: what fails does so before a charge."""
+        _ = self.cost, self.offer.expected
+        return self
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -297,7 +312,7 @@ def price(  # noqa: PLR0913  # what is asked, and of whom
         query=query,
         budget=budget,
         offer=made,
-        cost=_cost(made, delta=delta),
+        account_delta=delta,
         identity=identity_of(query, made, catalog),
         delta=own,
         catalog=catalog,
@@ -319,7 +334,6 @@ def _chosen(  # noqa: PLR0913  # what is asked, and of whom
 ) -> tuple[ChosenNoise, Callable[[Budget], Offer]]:
     """The budget with its noise chosen, and what a budget is offered."""
 
-    @cache
     def offered(each: Budget) -> Offer:
         return offer_of(query, each, catalog, delta=delta, edition=edition)
 
@@ -332,11 +346,16 @@ def offer_of(
     query: Query, budget: Budget, catalog: Catalog, *, delta: float | None, edition: int
 ) -> Offer:
     """What a query is answered with for a budget, with its whole error if that is wanted."""
-    outer = None
-    if budget.whole_error:
-        cuts = cuts_by_place(query, edition=edition, noise=budget.noise)
-        outer = outer_plan(query, catalog, cuts_of=cuts)
-    return budget.offer(query, delta=delta, edition=edition, outer=outer)
+
+    def make() -> tuple[Catalog, Offer]:
+        outer = None
+        if budget.whole_error:
+            cuts = cuts_by_place(query, edition=edition, noise=budget.noise)
+            outer = outer_plan(query, catalog, cuts_of=cuts)
+        return catalog, budget.offer(query, delta=delta, edition=edition, outer=outer)
+
+    of, made = _OFFERS.or_made(query, (budget, delta, edition), make)
+    return made if of is catalog else make()[1]
 
 
 def private_delta(parts: Sequence[Query], budget: Budget, *, delta: float) -> float | None:
@@ -355,16 +374,8 @@ def private_delta(parts: Sequence[Query], budget: Budget, *, delta: float) -> fl
     return own
 
 
-def _cost(made: Offer, *, delta: float) -> Cost:
-    """The exact epsilon where there is one, or else that at the account's delta."""
-    exact = made.epsilon
-    if exact is not None:
-        return Cost(epsilon=above(exact), delta=above(made.delta))
-    found = made.epsilon_at(delta=delta)
-    return Cost(epsilon=found if found < math.inf else None, delta=delta)
-
-
 _VERSION = 1
+_FACTS, _OFFERS = KeptResults(64), KeptResults(64)
 
 
 def identity_of(query: Query, offer: Offer, catalog: Catalog) -> str:
@@ -375,7 +386,6 @@ def identity_of(query: Query, offer: Offer, catalog: Catalog) -> str:
     values before they are compared. Where a table lives is left out: moving it does not make it
     another one.
     """
-    tables = sorted(set(tables_of(query.rows)))
     blocks = offer.measurement.blocks
     told = {
         **({} if blocks is None else {"blocks": asdict(blocks)}),
@@ -385,9 +395,21 @@ def identity_of(query: Query, offer: Offer, catalog: Catalog) -> str:
         "query": canonical_json(query),
         "draws": [to_wire(draw) for draw in (offer.choice, *offer.draws)],
         "confidence": offer.confidence,
-        "tables": [declared_facts_of(table) for name in tables if (table := catalog.table(name))],
     }
+    written = {name: _json(part) for name, part in told.items()}
+    names = sorted(set(tables_of(query.rows)))
+    facts = [_facts_text(table) for name in names if (table := catalog.table(name))]
+    written["tables"] = f"[{','.join(facts)}]"
+    return "{" + ",".join(f'"{name}":{text}' for name, text in sorted(written.items())) + "}"
+
+
+def _json(told: Any) -> str:
     return json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _facts_text(table: Table) -> str:
+    """What a fingerprint holds of a table, as JSON: a table can declare thousands of keys."""
+    return _FACTS.or_made(table, None, lambda: _json(declared_facts_of(table)))
 
 
 def _outer(offer: Offer) -> dict[str, Any]:
