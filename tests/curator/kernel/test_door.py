@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tests.curator.kernel.tables import Side
 
 OWN = re.compile(
-    r"u|t|s|p|r|l|c|f|b|k|q|d|e|h|i|j|g|n|m|v|w|x|y|z|nth|place|every|upto|one|binary|C"
+    r"u|t|s|p|r|l|c|f|b|k|q|d|e|h|i|j|g|n|m|v|w|x|y|z|o|nth|place|every|upto|one|binary|C"
+    r"|held|over_limit"
     r"|[abckpv]\d+|[xyonsm]\d+(_\d+)?|attached0|whole|dow|date_trunc"
 )
 OWNERS = {column.name for table in TABLES.values() for column in table.columns} | set(TABLES)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Table
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
 
-__all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "Relations", "md5_of"]
+__all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "Relations", "few_of_each", "md5_of"]
 
 MOST_ROWS: Final = 250_000
 """How many rows joins may make of one unit, or of one of its rows."""
@@ -82,6 +82,31 @@ def md5_of(sql: SQL, parts: list[str]) -> str:
     """An MD5 of values, NULL among them, in hexadecimal digits that sort alike everywhere."""
     texts = (f"COALESCE(CAST({part} AS {sql.dialect.text}) || ';', '-;')" for part in parts)
     return sql.dialect.bytewise.format(f"md5({' || '.join(texts)})")
+
+
+def few_of_each(sql: SQL, rows: str, names: list[str], *, rank: str, most: int) -> str:
+    """Rows of each unit ``u`` whose place by ``rank``, a window of it, is at most ``most``.
+
+    Places are at most as many as a unit's rows, so that units with no more rows than ``most`` keep
+    all of them. Where the engine reads a common table once, only the rows of the others are ranked:
+    ranking (an MD5 and a sort) costs far more than finding out who they are. The rows that are kept
+    are the same, whoever is ranked.
+    """
+    listed, held = ", ".join(names), sql.dialect.common_table
+
+    def ranked(source: str) -> str:
+        placed = f"SELECT {listed}, {rank} AS place FROM ({source}) w"  # noqa: S608
+        return f"SELECT {listed} FROM ({placed}) k WHERE place <= {int(most)}"  # noqa: S608
+
+    if held is None:
+        return ranked(rows)
+    over = f"SELECT u FROM held GROUP BY u HAVING COUNT(*) > {int(most)}"  # noqa: S608
+    same = "SELECT 1 FROM over_limit o WHERE o.u = h.u"
+    every = f"SELECT {listed} FROM held h WHERE"  # noqa: S608
+    return (
+        f"WITH {held.format('held', rows)}, {held.format('over_limit', over)} "
+        f"{every} NOT EXISTS ({same}) UNION ALL {ranked(f'{every} EXISTS ({same})')}"
+    )
 
 
 def _named(columns: Mapping[str, Scalar]) -> dict[str, Scalar]:
@@ -238,11 +263,8 @@ class Relations:
         """At most so many rows of each unit, by an order of what they hold."""
         values = [x.sql for x in rows.columns.values()]
         order = ", ".join([md5_of(self.sql, ["u", *values]), *values])
-        ranked = (
-            f"SELECT {', '.join(rows.names)}, "  # noqa: S608 (names of the kernel's own)
-            f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM ({rows.sql}) s"
-        )
-        kept = f"SELECT {', '.join(rows.names)} FROM ({ranked}) p WHERE place <= {int(cap)}"  # noqa: S608
+        rank = f"row_number() OVER (PARTITION BY u ORDER BY {order})"
+        kept = few_of_each(self.sql, rows.sql, rows.names, rank=rank, most=cap)
         return replace(rows, sql=kept, most=int(cap))
 
     def _filtered(self, relation: q.Filtered) -> EngineRows:

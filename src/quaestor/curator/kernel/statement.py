@@ -25,7 +25,7 @@ from quaestor.curator.kernel.measures import (
     Units,
     ValueCounts,
 )
-from quaestor.curator.kernel.relations import md5_of
+from quaestor.curator.kernel.relations import few_of_each, md5_of
 from quaestor.curator.scalars.scalar import sized
 from quaestor.curator.scalars.writer import ScalarWriter
 from quaestor.errors import InvalidParameter
@@ -194,10 +194,9 @@ class StatementAuthor:
             return by_unit
         mark = md5_of(self.sql, ["u", *self.cell])
         order = ", ".join([mark, *self.cell])  # MD5s can be made to collide
-        rank = f"dense_rank() OVER (PARTITION BY u ORDER BY {order}) AS place"
-        listed = ", ".join(["u", *self.cell, *columns])
-        ranked = f"SELECT {listed}, {rank} FROM ({by_unit}) b"  # noqa: S608
-        return f"SELECT {listed} FROM ({ranked}) k WHERE place <= {self.cells.groups}"  # noqa: S608
+        rank = f"dense_rank() OVER (PARTITION BY u ORDER BY {order})"
+        names = ["u", *self.cell, *columns]
+        return few_of_each(self.sql, by_unit, names, rank=rank, most=self.cells.groups)
 
     def _shown(self) -> list[str]:
         """The cell as it comes back: its number, and private codes as whole numbers or bytes."""

@@ -78,6 +78,11 @@ class Dialect:
     """Whether a text matches a pattern, in a time that grows with its length only."""
     pattern: Callable[[str], str]
     """A pattern of LIKE, in which a backslash is itself, as ``like`` takes it."""
+    common_table: str | None = None
+    """A table of a WITH clause, ``{0}``, whose query, ``{1}``, runs once however often it is read.
+
+    None where every use would run it again.
+    """
     strict: bool = False
     """Whether floats raise errors where they overflow or underflow, and decimals exceed floats."""
 

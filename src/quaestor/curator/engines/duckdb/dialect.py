@@ -55,6 +55,7 @@ DUCKDB: Final = Dialect(
     from_days="(DATE '1970-01-01' + CAST({0} AS INT))",
     months_later="CAST(({0} + to_months(CAST({1} AS INT))) AS DATE)",
     added="SUM({0})",
+    common_table="{0} AS MATERIALIZED ({1})",
     like="regexp_full_match({0}, {1})",
     pattern=_linear,
 )

@@ -42,6 +42,7 @@ POSTGRES: Final = Dialect(
     from_days="(DATE '1970-01-01' + CAST({0} AS INT))",
     months_later="CAST(({0} + make_interval(months => CAST({1} AS INT))) AS DATE)",
     added="SUM({0})",
+    common_table="{0} AS MATERIALIZED ({1})",
     like="({0} LIKE {1})",
     pattern=lambda pattern: pattern.replace("\\", "\\\\"),
     strict=True,
