@@ -121,6 +121,18 @@ def test_what_cannot_be_audited_is_refused_in_words(
     assert outcome.error["field"] == field
 
 
+def test_a_sequential_audit_stops_when_the_claim_is_refuted(quaestor: Run) -> None:
+    told = quaestor(*broken("half_the_noise", "0.0", "1.0", "--sequential"))
+    assert told.status == 4
+    assert "VIOLATES its claim, after " in told.out
+    outcome = quaestor("audit", "Geometric(scale=1)", "--sequential", "-n", "500", *SURE, "--json")
+    assert outcome.status == 0
+    assert outcome.json["verdict"] == "consistent"
+    assert outcome.json["runs"] == 500
+    refused = quaestor("audit", "Geometric(scale=1)", "--sequential", "--out", "a.svg", "--json")
+    assert refused.error["field"] == "sequential"
+
+
 def test_times_have_no_picture(quaestor: Run, tmp_path: Path) -> None:
     timed = broken("slower_for_one", "[99.0]", "[1.0]", "--timing", "-n", "400")
     assert quaestor(*timed, "--out", str(tmp_path / "audit.svg")).status == 2

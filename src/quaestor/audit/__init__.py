@@ -26,6 +26,8 @@ from quaestor.audit.distinguishers import (
 from quaestor.audit.game import Adversary, Challenge, Experiment, Transcripts
 from quaestor.audit.replay import Replay, replay
 from quaestor.audit.report import Finding, MeasuredPoint, Report
+from quaestor.audit.sequential import audit_sequentially, sequential_experiment
+from quaestor.audit.sequential_report import SequentialReport
 from quaestor.audit.targets import Coin, FourPoints, Raised, Target, Timed, Vectorised, target_of
 from quaestor.audit.verdict import assert_private, audit, audit_experiment
 from quaestor.audit.worlds import Classic, Memberships, Worlds
@@ -55,6 +57,7 @@ __all__ = [
     "RangeSeeker",
     "Replay",
     "Report",
+    "SequentialReport",
     "Target",
     "Threshold",
     "Timed",
@@ -65,6 +68,8 @@ __all__ = [
     "assert_private",
     "audit",
     "audit_experiment",
+    "audit_sequentially",
     "replay",
+    "sequential_experiment",
     "target_of",
 ]

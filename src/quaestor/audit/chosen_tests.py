@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from quaestor.audit.bets import log_growth
 from quaestor.audit.confidence import Counts
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["ChosenTest", "NamedScore", "best_test"]
+__all__ = ["ChosenTest", "NamedScore", "best_bet", "best_test"]
 
 _THRESHOLDS = 400
 _LAST = 1e-3  # a claim of epsilon = 0 says least to people, and is passed only if no other is
@@ -51,10 +52,14 @@ class ChosenTest:
     by_hidden_bit: bool
     promise: float
 
+    def says(self, sample: Sample) -> NDArray[np.bool_]:
+        """Which runs the test takes for runs in the world it is for."""
+        scores = self.named.score(sample)
+        return scores >= self.threshold if self.towards_one else scores <= self.threshold
+
     def counts(self, sample: Sample) -> Counts:
         """How often the test speaks in the world it is for, and in the other."""
-        scores = self.named.score(sample)
-        says = scores >= self.threshold if self.towards_one else scores <= self.threshold
+        says = self.says(sample)
         own = sample.hidden == self.towards_one
         return Counts(
             said_in_one=int(np.sum(says & own)),
@@ -109,6 +114,38 @@ def best_test(  # noqa: PLR0913  # what a choice depends on
                         by_hidden_bit=is_by_bit,
                         promise=float(promises[place]),
                     )
+    return best
+
+
+def best_bet(
+    scores: Iterable[NamedScore],
+    sample: Sample,
+    points: tuple[tuple[float, float], ...],
+    *,
+    towards_one: bool,
+) -> ChosenTest | None:
+    """The test that would have gained the most in bets against a point of the claim."""
+    own = sample.hidden == towards_one
+    best: ChosenTest | None = None
+    for named in scores:
+        values = named.score(sample) * (1 if towards_one else -1)
+        thresholds = _thresholds(np.sort(values))
+        won = np.sum(own) - np.searchsorted(np.sort(values[own]), thresholds)
+        lost = np.sum(~own) - np.searchsorted(np.sort(values[~own]), thresholds)
+        for epsilon, delta in points:
+            point = np.array([[epsilon], [delta]])
+            gains = log_growth(won, lost, own.size - won - lost, point)
+            place = int(np.argmax(gains))
+            if best is None or gains[place] > best.promise:
+                best = ChosenTest(
+                    named=named,
+                    towards_one=towards_one,
+                    threshold=float(thresholds[place]) * (1 if towards_one else -1),
+                    epsilon=epsilon,
+                    delta=delta,
+                    by_hidden_bit=True,
+                    promise=float(gains[place]),
+                )
     return best
 
 

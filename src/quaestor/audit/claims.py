@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from quaestor.accounting.compose import Composition, compose
 from quaestor.accounting.releases import ApproxDP, PureDP, Release, ReleaseSum
-from quaestor.accounting.releases.base import LARGEST_EPSILON, check_real
+from quaestor.accounting.releases.base import LARGEST_EPSILON, check_count, check_real
 from quaestor.errors import InvalidParameter
+from quaestor.mechanisms.base import Mechanism
 
-__all__ = ["Claim"]
+__all__ = ["Claim", "claim_about"]
 
 _DELTAS = (0.0, 1e-6, 1e-4, 1e-2, 0.1)
 
@@ -52,6 +53,15 @@ class Claim:
         largest = check_real("epsilon", epsilon, low=0.0, high=LARGEST_EPSILON)
         at = check_real("delta", 0.0 if delta is None else delta, low=0.0, high=1.0)
         return cls(((largest, at),), compose(ApproxDP(epsilon=largest, delta=at)))
+
+
+def claim_about(
+    target: Any, claim: Release | ReleaseSum | Composition | Claim | None, rounds: int
+) -> Claim:
+    """The claim that is given, or that of a mechanism of ours, about all rounds."""
+    if claim is None and isinstance(target, Mechanism):
+        claim = target.loss * check_count("rounds", rounds)
+    return Claim.of(claim)
 
 
 def _points(promise: Composition, delta: float | None) -> tuple[tuple[float, float], ...]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Columns = NDArray[np.float64]
 
-__all__ = ["Features", "Sample", "learned_features"]
+__all__ = ["Features", "Sample", "learned_features", "refuse_only_errors"]
 
 _MOST_COLUMNS = 256  # of numbers as they are
 _MOST_CHOSEN = 48  # of facts about structures
@@ -49,7 +49,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _RoundReader:
     """How the outputs of one round become columns."""
 
     names: tuple[str, ...]
@@ -61,7 +61,7 @@ class _Reader:
 class Features:
     """A way to make samples, settled on some runs."""
 
-    readers: tuple[_Reader, ...]
+    readers: tuple[_RoundReader, ...]
 
     def __call__(self, played: Transcripts) -> Sample:
         """These runs, as columns."""
@@ -94,13 +94,19 @@ def learned_features(runs: Transcripts) -> Features:
     return Features(tuple(_reader(outputs, runs.hidden) for outputs in runs.rounds))
 
 
-def _reader(outputs: Outputs, hidden: NDArray[np.bool_]) -> _Reader:
+def refuse_only_errors(runs: Transcripts) -> None:
+    """Refuse a target of which nothing but errors is known: it was called wrongly."""
+    for outputs in runs.rounds:
+        kinds = {each.kind if isinstance(each, Raised) else None for each in outputs}
+        if None not in kinds:
+            text = ", ".join(sorted(map(str, kinds)))
+            raise InvalidParameter("target", text, "one that does not raise an error every time")
+
+
+def _reader(outputs: Outputs, hidden: NDArray[np.bool_]) -> _RoundReader:
     if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf":
         return _of_numbers(int(np.prod(outputs.shape[1:], dtype=np.int64)))
     entries = list(outputs)
-    if all(isinstance(entry, Raised) for entry in entries):
-        kinds = ", ".join(sorted({entry.kind for entry in entries}))
-        raise InvalidParameter("target", kinds, "one that does not raise an error every time")
     widths = {_width(entry) for entry in entries}
     if len(widths) == 1 and None not in widths:
         return _of_numbers(widths.pop() or 0)
@@ -118,7 +124,7 @@ def _width(entry: Any) -> int | None:
     return None
 
 
-def _of_numbers(width: int) -> _Reader:
+def _of_numbers(width: int) -> _RoundReader:
     """One row of numbers for each entry; anything else that comes later is far below them."""
     if width > _MOST_COLUMNS:
         raise InvalidParameter("outputs", width, f"at most {_MOST_COLUMNS} numbers long")
@@ -143,10 +149,10 @@ def _of_numbers(width: int) -> _Reader:
 
     single = "the output"
     names = (single,) if width <= 1 else tuple(f"number {i + 1} of {single}" for i in range(width))
-    return _Reader(names, read)
+    return _RoundReader(names, read)
 
 
-def _of_structures(entries: list[Any], hidden: NDArray[np.bool_]) -> _Reader:
+def _of_structures(entries: list[Any], hidden: NDArray[np.bool_]) -> _RoundReader:
     """The facts that differ most between the worlds, and which output it is where they repeat."""
     known = [facts_of(entry) for entry in entries[:_MOST_LEARNED]]
     names = _chosen_names(known, hidden[:_MOST_LEARNED])
@@ -167,7 +173,7 @@ def _of_structures(entries: list[Any], hidden: NDArray[np.bool_]) -> _Reader:
         return rows
 
     listed = (*names, "which output it is") if places is not None else names
-    return _Reader(listed, read, unknown)
+    return _RoundReader(listed, read, unknown)
 
 
 def _chosen_names(known: list[Facts], hidden: NDArray[np.bool_]) -> tuple[str, ...]:

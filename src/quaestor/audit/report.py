@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quaestor.audit.claims import Claim
     from quaestor.audit.confidence import Counts
 
-__all__ = ["Finding", "MeasuredPoint", "Report"]
+__all__ = ["Finding", "MeasuredPoint", "Report", "percent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ class Report(Presented):
         claimed = f"claimed {rounded_up(best.claimed_epsilon)}"
         if best.delta > 0:
             claimed += f" at delta = {best.delta!r}"
-        sure = f"with {_percent(self.confidence)} confidence"
+        sure = f"with {percent(self.confidence)} confidence"
         least = f"epsilon at least {rounded_down(best.epsilon)} {sure}, {claimed}"
         return f"VIOLATES its claim: {least}" if self.violated else f"consistent: {least}"
 
@@ -188,6 +188,7 @@ class Report(Presented):
         }
 
 
-def _percent(confidence: float) -> str:
+def percent(confidence: float) -> str:
+    """A confidence with as many digits as it needs."""
     digits = max(0, math.ceil(-math.log10(max(1 - confidence, 1e-12)) - 1e-9) - 2)
     return f"{100 * confidence:.{digits}f} %"

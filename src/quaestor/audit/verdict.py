@@ -16,18 +16,17 @@ import numpy as np
 from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.audit.adversaries import always
 from quaestor.audit.chosen_tests import ChosenTest, NamedScore, best_test
-from quaestor.audit.claims import Claim
+from quaestor.audit.claims import Claim, claim_about
 from quaestor.audit.confidence import (
     Counts,
     epsilon_by_intervals,
     epsilon_by_the_hidden_bit,
 )
 from quaestor.audit.distinguishers import DISTINGUISHERS
-from quaestor.audit.features import learned_features
+from quaestor.audit.features import learned_features, refuse_only_errors
 from quaestor.audit.game import Experiment
 from quaestor.audit.report import Finding, MeasuredPoint, Report
 from quaestor.errors import InvalidParameter
-from quaestor.mechanisms.base import Mechanism
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,13 +68,12 @@ def audit(  # noqa: PLR0913  # what an audit may be told
     >>> report.violated, 0.85 < report.epsilon < 1.0
     (False, True)
     """
-    if claim is None and isinstance(target, Mechanism):
-        claim = target.loss * check_count("rounds", rounds)
+    claimed = claim_about(target, claim, rounds)
     if not (isinstance(neighbours, tuple) and len(neighbours) == 2):
         raise InvalidParameter("neighbours", type(neighbours).__name__, "a pair of two databases")
     return audit_experiment(
         Experiment(adversary=always(target, neighbours, rounds=rounds)),
-        claim=claim,
+        claim=claimed,
         runs=runs,
         confidence=confidence,
         distinguishers=distinguishers,
@@ -156,6 +154,7 @@ def judged(
     """What these transcripts say about a claim."""
     missing = (1 - confidence) * (1 - 1e-9) / 2
     runs = len(played)
+    refuse_only_errors(played)
     first, second = int(runs * _LEARNED), int(runs * (_LEARNED + _CHOSEN))
     sampled = learned_features(played.part(0, first))
     learning, choosing = sampled(played.part(0, first)), sampled(played.part(first, second))

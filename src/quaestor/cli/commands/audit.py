@@ -18,7 +18,7 @@ from quaestor.errors import InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from quaestor.audit import Report
+    from quaestor.audit import Claim, Report, SequentialReport
 
 __all__ = ["VIOLATED", "audit"]
 
@@ -82,6 +82,16 @@ def audit(  # noqa: PLR0913  # what an audit may be told
             "--timing", help="Audit how long the target takes instead of what it answers."
         ),
     ] = False,
+    sequential: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option(
+            "--sequential",
+            help=(
+                "Stop as soon as the claim is refuted, with the same confidence; --runs is then "
+                "the largest number of runs."
+            ),
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Draw the result into this .svg, .png or .pdf file."),
@@ -92,7 +102,7 @@ def audit(  # noqa: PLR0913  # what an audit may be told
 
     The exit status is 4 if the claim is false, with the stated confidence.
     """
-    from quaestor.audit import Claim, Timed
+    from quaestor.audit import Report, SequentialReport, Timed, audit_sequentially
     from quaestor.audit import audit as attack
     from quaestor.cli.arguments.audit_target import attacked_target
 
@@ -102,32 +112,39 @@ def audit(  # noqa: PLR0913  # what an audit may be told
     if timing:
         function: Callable[[Any], Any] = getattr(attacked, "release", attacked)
         attacked = Timed(function)
-    if epsilon is not None:
-        claim = Claim.of(epsilon=epsilon, delta=delta)
-    elif promise is not None:
-        claim = Claim.of(promise, delta=delta)
-    else:
-        raise InvalidParameter("epsilon", epsilon, "given: the claimed epsilon of the target")
+    claim = _claim(promise, epsilon, delta)
+    if sequential and (out is not None or processes > 1):
+        raise InvalidParameter("sequential", sequential, "given without --out and --processes")
+    told: dict[str, Any] = {"rounds": times, "runs": runs, "confidence": confidence, "seed": seed}
+    report: Report | SequentialReport
     with _progress(runs, shown=not json) as advance:
-        report = attack(
-            attacked,
-            neighbours=databases,
-            claim=claim,
-            rounds=times,
-            runs=runs,
-            confidence=confidence,
-            seed=seed,
-            processes=processes,
-            progress=advance,
-        )
-    if out is not None:
+        told |= {"neighbours": databases, "claim": claim, "progress": advance}
+        if sequential:
+            report = audit_sequentially(attacked, **told)
+        else:
+            report = attack(attacked, processes=processes, **told)
+    if out is not None and isinstance(report, Report):
         _draw(report, out)
     if json:
         print_json({"target": target, "rounds": times, **report.to_dict()})
+    elif isinstance(report, SequentialReport):
+        _show_sequential(target, report)
     else:
-        _show(target, report, out)
+        _show(target, report)
+    if out is not None and not json:
+        say(f"figure written to {out}", plain=True)
     if report.violated:
         raise typer.Exit(VIOLATED)
+
+
+def _claim(promise: Any, epsilon: float | None, delta: float | None) -> Claim:
+    from quaestor.audit import Claim
+
+    if epsilon is not None:
+        return Claim.of(epsilon=epsilon, delta=delta)
+    if promise is not None:
+        return Claim.of(promise, delta=delta)
+    raise InvalidParameter("epsilon", epsilon, "given: the claimed epsilon of the target")
 
 
 @contextmanager
@@ -153,7 +170,15 @@ def _draw(report: Report, out: Path) -> None:
         report.plot(axes=axes)
 
 
-def _show(target: str, report: Report, out: Path | None) -> None:
+def _show_sequential(target: str, report: SequentialReport) -> None:
+    say(f"{target}: {report.verdict}", plain=True)
+    if report.test:
+        say(f"last bets: {report.test} test, on {report.looks_at}", plain=True)
+    for note in report.notes:
+        say(note, plain=True)
+
+
+def _show(target: str, report: Report) -> None:
     say(f"{target}: {report.verdict}", plain=True)
     say(f"{report.runs} runs: {report.judged} to measure the tests that the other runs selected")
     for finding in report.findings:
@@ -169,5 +194,3 @@ def _show(target: str, report: Report, out: Path | None) -> None:
         )
     for note in report.notes:
         say(note, plain=True)
-    if out is not None:
-        say(f"figure written to {out}", plain=True)
