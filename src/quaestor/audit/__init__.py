@@ -11,7 +11,7 @@ True
 from __future__ import annotations
 
 from quaestor.audit.adversaries import Adaptive, Fixed, RangeSeeker, always
-from quaestor.audit.claims import Claim
+from quaestor.audit.claims import Claim, claim_of_tradeoff
 from quaestor.audit.confidence import Counts
 from quaestor.audit.distinguishers import (
     DISTINGUISHERS,
@@ -24,6 +24,7 @@ from quaestor.audit.distinguishers import (
     Threshold,
 )
 from quaestor.audit.game import Adversary, Challenge, Experiment, Transcripts
+from quaestor.audit.one_run import OneRunReport, audit_one_run
 from quaestor.audit.replay import Replay, replay
 from quaestor.audit.report import Finding, MeasuredPoint, Report
 from quaestor.audit.sequential import audit_sequentially, sequential_experiment
@@ -53,6 +54,7 @@ __all__ = [
     "LowestBits",
     "MeasuredPoint",
     "Memberships",
+    "OneRunReport",
     "Raised",
     "RangeSeeker",
     "Replay",
@@ -68,7 +70,9 @@ __all__ = [
     "assert_private",
     "audit",
     "audit_experiment",
+    "audit_one_run",
     "audit_sequentially",
+    "claim_of_tradeoff",
     "replay",
     "sequential_experiment",
     "target_of",
