@@ -14,6 +14,7 @@ from quaestor import (
     ApproxDP,
     BoundedRange,
     Bounds,
+    ContinualCounting,
     DensityPair,
     DiscreteGaussian,
     ExponentialMechanism,
@@ -24,6 +25,7 @@ from quaestor import (
     GroupPrivacy,
     InconsistentAnswers,
     Laplace,
+    MatrixMechanism,
     MatrixSketch,
     MixtureOfGaussians,
     PoissonSampled,
@@ -99,6 +101,8 @@ def test_no_release_asks_its_laws_for_a_second_opinion(monkeypatch: pytest.Monke
         RenyiDP(orders=(2.0, 4.0), epsilons=(scale, 2 * scale)),
         PrivacyProfile(epsilons=(0.0, scale), deltas=(0.1, 0.01)),
         ToeplitzMechanism(sigma=scale, coefficients=(1.0, 0.5), participations=2),
+        MatrixMechanism(sigma=scale, matrix=((1.0, 0.0), (0.5, 1.0)), participations=2),
+        ContinualCounting(sigma=scale, steps=4, strategy="binary_tree"),
         SampledWithReplacement(release=Gaussian(sigma=scale), sample=3, population=7),
     ]
     sampled = (PoissonSampled(release=each, rate=0.123) for each in inner)

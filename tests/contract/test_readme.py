@@ -14,7 +14,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```console\n\$ (quaestor [^\n]*)\n(.*?)```", re.DOTALL)
 FILE = re.compile(r"```toml\n# (\S+\.toml)\n(.*?)```", re.DOTALL)
-PAGES = ("README.md", "docs/start/first-epsilon.md", "docs/guide/accounting.md")
+PAGES = (
+    "README.md",
+    "docs/start/first-epsilon.md",
+    "docs/guide/accounting.md",
+    "docs/guide/matrix-mechanisms.md",
+)
 TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
 SHOWN = list(dict.fromkeys(block for text in TEXTS.values() for block in BLOCK.findall(text)))
 FILES = [file for text in TEXTS.values() for file in FILE.findall(text)]
@@ -24,7 +29,7 @@ def test_every_page_shows_commands_and_together_they_show_all() -> None:
     assert all(BLOCK.search(text) for text in TEXTS.values())
     commands = {command.split()[1] for command, _ in SHOWN}
     assert commands >= {"epsilon", "delta", "explain", "calibrate", "count"}
-    assert commands >= {"across", "variance", "region", "demo"}
+    assert commands >= {"across", "variance", "region", "demo", "matrix"}
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])

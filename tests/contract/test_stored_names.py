@@ -129,6 +129,14 @@ IN_RELEASES = [
         '"sample": 10, "population": 1000}'
     ),
     (
+        '{"type": "MatrixMechanism", "sigma": 4.0, "matrix": [[1.0, 0.0], [0.5, 1.0]], '
+        '"participations": 2, "separation": 1, "periodic": true, "sensitivity": 1.0}'
+    ),
+    (
+        '{"type": "ContinualCounting", "sigma": 4.0, "steps": 64, "strategy": "square_root", '
+        '"bands": 8, "participations": 2, "separation": 8, "periodic": false, "sensitivity": 1.0}'
+    ),
+    (
         '{"type": "ToeplitzMechanism", "sigma": 4.0, "coefficients": [1.0, 0.5], '
         '"participations": 2, "separation": 3, "sensitivity": 1.0}'
     ),

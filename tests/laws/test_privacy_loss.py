@@ -18,6 +18,7 @@ from quaestor import (
     ApproxDP,
     BoundedRange,
     Bounds,
+    ContinualCounting,
     DensityPair,
     DiscreteGaussian,
     ExponentialMechanism,
@@ -28,6 +29,7 @@ from quaestor import (
     GroupPrivacy,
     InvalidParameter,
     Laplace,
+    MatrixMechanism,
     MatrixSketch,
     MixtureOfGaussians,
     PoissonSampled,
@@ -387,6 +389,13 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
     ),
     "SampledWithReplacement": (
         SampledWithReplacement(release=Laplace(scale=4.0), sample=3, population=20),
+    ),
+    "MatrixMechanism": (
+        MatrixMechanism(sigma=9.0, matrix=((1.0, 0.0), (-0.5, 1.0)), participations=2),
+    ),
+    "ContinualCounting": (
+        ContinualCounting(sigma=9.0, steps=8, strategy="binary_tree"),
+        ContinualCounting(sigma=9.0, steps=8, bands=2, participations=3, separation=2),
     ),
     "ToeplitzMechanism": (
         ToeplitzMechanism(sigma=9.0, coefficients=(1.0, 0.5, 0.25), participations=3),

@@ -5,7 +5,8 @@
     releases =  release { "+" release }
     release  =  call [ "*" count ]  |  count "*" call
     call     =  name "(" [ field "=" value { "," field "=" value } ] ")"
-    value    =  number  |  "True"  |  "False"  |  call  |  "[" number { "," number } "]"  |  "?"
+    value    =  number  |  "True"  |  "False"  |  call  |  list  |  word  |  "?"
+    list     =  "[" number { "," number } "]"  |  "[" list { "," list } "]"
 
 ``+`` joins releases that are made together. ``?`` marks the one parameter that ``calibrate`` is to
 find. Whatever ``str(release)`` writes, ``parse_release`` reads.
@@ -14,7 +15,7 @@ find. Whatever ``str(release)`` writes, ``parse_release`` reads.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import NamedTuple, NoReturn
 
@@ -39,6 +40,9 @@ class _Token(NamedTuple):
     column: int
 
 
+_List = tuple["float | int | _List", ...]
+
+
 class _Unknown:
     """The place of a ``?``."""
 
@@ -46,7 +50,7 @@ class _Unknown:
 class _Argument(NamedTuple):
     field: str
     column: int
-    value: float | int | tuple[float | int, ...] | _Call | _Unknown
+    value: float | int | str | _List | _Call | _Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,19 +299,30 @@ class _Parser:
             return _Argument(field.text, field.column, _TRUTHS[self._take().text])
         if ahead.kind == "name" and self.tokens[self.place + 1].text == "(":
             return _Argument(field.text, field.column, self._call(depth + 1))
+        if ahead.kind == "name" and _is_text(release, field.text):
+            return _Argument(field.text, field.column, self._take().text)
         _fail(self.text, ahead.column, f"expected a number for {field.text}, found {self._found()}")
 
-    def _list(self) -> tuple[float | int, ...]:
+    def _list(self, *, within: bool = False) -> _List:
         self._expect("[")
-        entries: list[float | int] = []
+        entries: list[float | int | _List] = []
         while self.ahead.text != "]":
             if entries:
                 self._expect(",")
+            if self.ahead.text == "[" and not within:
+                entries.append(self._list(within=True))
+                continue
             if self.ahead.kind != "number":
                 _fail(self.text, self.ahead.column, f"expected a number, found {self._found()}")
             entries.append(_number(self._take()))
         self._take()
         return tuple(entries)
+
+
+def _is_text(release: str, parameter: str) -> bool:
+    """Whether this parameter of a release is a word."""
+    known = fields(RELEASES[release])  # type: ignore[arg-type]  # dataclasses all
+    return any(field.name == parameter and field.type == "str" for field in known)
 
 
 def _number(token: _Token) -> float | int:

@@ -7,9 +7,11 @@ from quaestor.accounting.releases.black_box import ApproxDP, PureDP
 from quaestor.accounting.releases.bounded_range import BoundedRange, ExponentialMechanism
 from quaestor.accounting.releases.density_pair import DensityPair
 from quaestor.accounting.releases.derived.gaussian_mixture import MixtureOfGaussians
+from quaestor.accounting.releases.derived.matrix_mechanism import MatrixMechanism
 from quaestor.accounting.releases.derived.profile_points import GroupPrivacy, PrivacyProfile
 from quaestor.accounting.releases.derived.renyi import RenyiDP
 from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
+from quaestor.accounting.releases.derived.running_totals import ContinualCounting
 from quaestor.accounting.releases.derived.toeplitz import ToeplitzMechanism
 from quaestor.accounting.releases.derived.truncated_sample import TruncatedPoissonGaussian
 from quaestor.accounting.releases.derived.with_replacement import SampledWithReplacement
@@ -28,6 +30,7 @@ __all__ = [
     "RELEASES",
     "ApproxDP",
     "BoundedRange",
+    "ContinualCounting",
     "DensityPair",
     "DiscreteGaussian",
     "ExponentialMechanism",
@@ -37,6 +40,7 @@ __all__ = [
     "GraphSketch",
     "GroupPrivacy",
     "Laplace",
+    "MatrixMechanism",
     "MatrixSketch",
     "MixtureOfGaussians",
     "PoissonSampled",
@@ -80,6 +84,8 @@ RELEASES: dict[str, type[Release]] = {
     "SampledWithoutReplacement": SampledWithoutReplacement,
     "SampledWithReplacement": SampledWithReplacement,
     "ToeplitzMechanism": ToeplitzMechanism,
+    "MatrixMechanism": MatrixMechanism,
+    "ContinualCounting": ContinualCounting,
     "RenyiDP": RenyiDP,
     "PrivacyProfile": PrivacyProfile,
     "GroupPrivacy": GroupPrivacy,

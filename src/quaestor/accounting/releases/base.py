@@ -381,8 +381,8 @@ class Release:
 
 def _written(value: object) -> str:
     if isinstance(value, tuple):
-        return f"[{', '.join(map(repr, value))}]"
-    return str(value) if isinstance(value, Release) else repr(value)
+        return f"[{', '.join(map(_written, value))}]"
+    return str(value) if isinstance(value, Release | str) else repr(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

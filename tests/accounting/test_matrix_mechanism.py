@@ -1,0 +1,285 @@
+"""Matrix mechanisms against every pattern of participation, and totals against least squares."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+import quaestor as q
+
+STRATEGIES = ("identity", "prefix_sums", "binary_tree", "honaker_tree", "square_root")
+
+
+def patterns(steps: int, times: int, apart: int, *, periodic: bool) -> list[tuple[int, ...]]:
+    """Every allowed pattern, by asking each subset."""
+    found = []
+    for size in range(1, times + 1):
+        for chosen in itertools.combinations(range(steps), size):
+            gaps = [b - a for a, b in itertools.pairwise(chosen)]
+            if all(gap == apart if periodic else gap >= apart for gap in gaps):
+                found.append(chosen)
+    return found
+
+
+def largest_change(matrix: np.ndarray, chosen: list[tuple[int, ...]]) -> float:
+    """The longest change over patterns and signs: what numbers, at least, can do."""
+    return max(
+        float(np.linalg.norm(matrix[:, each] @ np.array(signs)))
+        for each in chosen
+        for signs in itertools.product((-1.0, 1.0), repeat=len(each))
+    )
+
+
+def strategy_matrix(name: str, steps: int, bands: int | None = None) -> np.ndarray:
+    """The matrix of a strategy from its definition."""
+    totals = np.tril(np.ones((steps, steps)))
+    if name == "identity":
+        return np.eye(steps)
+    if name == "prefix_sums":
+        return totals
+    if name == "square_root":  # by solving for it, column by column
+        root = np.eye(steps)
+        for gap in range(1, steps):
+            inner = sum(root[gap - m, 0] * root[m, 0] for m in range(1, gap))
+            for row in range(gap, steps):
+                root[row, row - gap] = (1.0 - inner) / 2
+        assert np.allclose(root @ root, totals)
+        return root if bands is None else np.triu(root, k=1 - bands)
+    rows, size = [], 1
+    while size <= steps:
+        rows += [
+            [1.0 if first <= step < first + size else 0.0 for step in range(steps)]
+            for first in range(0, steps - size + 1, size)
+        ]
+        size *= 2
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_pattern_moves_the_answers_further_than_is_counted(seed: int) -> None:
+    rng = random.Random(seed)
+    rows, steps = rng.randint(1, 9), rng.randint(1, 9)
+    low = rng.choice((-1.0, 0.0))
+    given = np.array([[rng.uniform(low, 1.0) for _ in range(steps)] for _ in range(rows)])
+    times, apart, periodic = rng.randint(1, 4), rng.randint(1, 4), rng.random() < 0.4
+    release = q.MatrixMechanism(
+        sigma=2.0,
+        matrix=given,
+        participations=times,
+        separation=apart,
+        periodic=periodic,
+        sensitivity=3.0,
+    )
+    worst = largest_change(given, patterns(steps, times, apart, periodic=periodic))
+    bounds = release.sensitivity_bounds()
+    assert bounds.lower <= 3.0 * worst * (1 + 1e-12)
+    assert 3.0 * worst <= bounds.upper * (1 + 1e-12)
+    assert 1.5 * worst <= float(release.known_mu())
+    if low == 0.0:  # nothing is negative: exact
+        assert bounds.relative_width < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_programme_for_many_patterns_is_above_all_of_them(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from quaestor.accounting.releases.derived import participation
+
+    monkeypatch.setattr(participation, "_LISTED", 0)
+    rng = np.random.default_rng(seed)
+    steps, times, apart = 10, int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    given = np.tril(rng.uniform(0.0, 1.0, (steps, steps)))
+    worst = largest_change(given, patterns(steps, times, apart, periodic=False))
+    schema = participation.Participation(times, apart)
+    bounds = participation.pattern_sensitivity(given, schema)
+    assert bounds.lower <= worst * (1 + 1e-12) <= bounds.upper * (1 + 2e-12)
+    assert bounds.upper <= 1.5 * worst
+    banded = np.triu(given, k=1 - apart)  # columns that do not meet: the programme is exact
+    worst = largest_change(banded, patterns(steps, times, apart, periodic=False))
+    assert participation.pattern_sensitivity(banded, schema).upper <= worst * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("steps", [1, 2, 7, 12])
+def test_a_named_strategy_is_its_matrix(name: str, steps: int) -> None:
+    for bands in (None, 2) if name == "square_root" else (None,):
+        given = strategy_matrix(name, steps, bands)
+        for times, apart, periodic in [(1, 1, False), (3, 2, False), (2, 4, True), (99, 1, False)]:
+            release = q.ContinualCounting(
+                sigma=1.0,
+                steps=steps,
+                strategy=name,
+                bands=bands,
+                participations=times,
+                separation=apart,
+                periodic=periodic,
+            )
+            allowed = patterns(steps, min(times, steps), apart, periodic=periodic)
+            worst = max(float(np.linalg.norm(given[:, each].sum(axis=1))) for each in allowed)
+            bounds = release.sensitivity_bounds()
+            assert bounds.lower <= worst * (1 + 1e-12)
+            assert worst <= bounds.upper * (1 + 1e-12)
+            assert bounds.upper <= worst * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("steps", [13, 16])
+def test_a_large_tree_is_bounded_by_its_levels(
+    times: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from quaestor.accounting.releases.derived import strategies
+    from quaestor.accounting.releases.derived.participation import Participation
+
+    monkeypatch.setattr(strategies, "_LISTED", 0)
+    given = strategy_matrix("binary_tree", steps)
+    for apart in (1, 3, 5):
+        tree = strategies.Strategy("binary_tree", steps)
+        bounds = tree.sensitivity(Participation(times, apart))
+        allowed = patterns(steps, times, apart, periodic=False)
+        worst = max(float(np.linalg.norm(given[:, each].sum(axis=1))) for each in allowed)
+        assert bounds.lower <= worst * (1 + 1e-12)
+        assert worst <= bounds.upper * (1 + 1e-12)
+        assert bounds.upper <= 1.25 * worst
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("steps", [1, 5, 16, 23])
+def test_the_error_of_totals_is_that_of_the_best_online_estimate(name: str, steps: int) -> None:
+    for bands in (None, 3) if name == "square_root" else (None,):
+        given = strategy_matrix(name, steps, bands)
+        variances = []
+        for step in range(1, steps + 1):
+            wanted = np.array([1.0] * step + [0.0] * (steps - step))
+            # rows that are known by then: those that ask for nothing later
+            known = given[~np.any(given[:, step:] != 0.0, axis=1)]
+            if name == "binary_tree":
+                sizes = [1 << bit for bit in range(step.bit_length()) if step >> bit & 1]
+                variances.append(float(len(sizes)))
+                continue
+            answer, *_ = np.linalg.lstsq(known.T, wanted, rcond=None)
+            assert np.allclose(known.T @ answer, wanted)
+            variances.append(float(answer @ answer))
+        release = q.ContinualCounting(sigma=2.0, steps=steps, strategy=name, bands=bands)
+        found = release.counting_error()
+        assert math.isclose(found.largest, 2 * math.sqrt(max(variances)), rel_tol=1e-9)
+        mean = 2 * math.sqrt(sum(variances) / steps)
+        assert math.isclose(found.root_mean_square, mean, rel_tol=1e-9)
+        if name in ("identity", "prefix_sums", "square_root"):
+            whole = q.MatrixMechanism(sigma=2.0, matrix=given).counting_error()
+            assert math.isclose(whole.root_mean_square, mean, rel_tol=1e-9)
+
+
+def test_a_banded_matrix_with_a_cyclic_sample_is_so_many_sampled_gaussians() -> None:
+    """Against the ratio of densities itself, for noise and samples that are drawn."""
+    rng = np.random.default_rng(5)
+    given = np.array([[1.0, 0, 0, 0], [0.5, 1.0, 0, 0], [0, 0.5, 1.0, 0], [0, 0, 0.5, 1.0]])
+    rate, sigma = 0.3, 0.8
+    release = q.MatrixMechanism(sigma=sigma, matrix=given, separation=2)
+    priced = release.cyclic_poisson(rate=rate)
+    assert priced.counted()[1] == 2
+    draws = 200_000
+    noise = rng.normal(0.0, sigma, (draws, 4))
+    taken = rng.random((draws, 2)) < rate
+    seen = noise + taken @ given[:, [0, 2]].T  # the first group: steps 0 and 2
+
+    def ratio(outputs: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(outputs))
+        for chosen in itertools.product((0, 1), repeat=2):
+            shift = given[:, [0, 2]] @ np.array(chosen)
+            chance = math.prod(rate if each else 1 - rate for each in chosen)
+            total += chance * np.exp((outputs @ shift - shift @ shift / 2) / sigma**2)
+        return total
+
+    for epsilon in (0.0, 0.5, 1.0):
+        gains = np.maximum(1 - math.exp(epsilon) / ratio(seen), 0.0)
+        doubt = 5 * gains.std() / math.sqrt(draws)
+        bounds = q.compose(priced).delta_bounds(epsilon=epsilon)
+        assert gains.mean() - doubt <= bounds.upper
+        assert bounds.lower <= gains.mean() + doubt  # this group has the longest columns
+
+
+def test_a_cyclic_sample_needs_columns_that_do_not_meet() -> None:
+    full = [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]
+    with pytest.raises(q.InvalidParameter, match="without a row in common"):
+        q.MatrixMechanism(sigma=1.0, matrix=full, separation=2).cyclic_poisson(rate=0.1)
+    with pytest.raises(q.InvalidParameter, match="lower triangular"):
+        q.MatrixMechanism(sigma=1.0, matrix=[[1.0, 1.0], [0, 1.0]], separation=2).cyclic_poisson(
+            rate=0.1
+        )
+    with pytest.raises(q.InvalidParameter, match="set bands"):
+        q.ContinualCounting(sigma=1.0, steps=9, separation=2).cyclic_poisson(rate=0.1)
+    tree = q.ContinualCounting(sigma=1.0, steps=9, strategy="binary_tree", separation=9)
+    with pytest.raises(q.InvalidParameter, match="set bands"):
+        tree.cyclic_poisson(rate=0.1)
+
+
+def test_one_band_with_a_cyclic_sample_is_dp_sgd() -> None:
+    alone = q.ContinualCounting(sigma=4.0, steps=50, strategy="identity").cyclic_poisson(rate=0.1)
+    plain = q.PoissonSampled(release=q.Gaussian(sigma=4.0), rate=0.1) * 50
+    found = q.compose(alone).epsilon_bounds(delta=1e-6)
+    assert found.overlaps(q.compose(plain).epsilon_bounds(delta=1e-6))
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        q.MatrixMechanism(sigma=1.0, matrix=((1.0, 0.0), (-0.5, 2.0)), periodic=True),
+        q.ContinualCounting(sigma=1.0, steps=8, strategy="square_root", bands=3),
+        q.ContinualCounting(sigma=1.0, steps=8, strategy="honaker_tree", participations=2),
+    ],
+)
+def test_they_go_through_json_and_expressions(release: q.Release) -> None:
+    assert q.release_from_json(release.to_json()) == release
+    assert q.parse_release(str(release)) == release
+    assert hash(q.release_from_json(release.to_json())) == hash(release)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"matrix": []},
+        {"matrix": [[]]},
+        {"matrix": [[1.0], [1.0, 2.0]]},
+        {"matrix": [[0.0]]},
+        {"matrix": [[math.nan]]},
+        {"matrix": 5},
+        {"matrix": [1.0, 2.0]},
+        {"matrix": [[1.0] * 3000]},
+        {"participations": 0},
+        {"separation": 0},
+        {"periodic": 1},
+        {"sigma": 0.0},
+        {"sigma": 1e-100},
+    ],
+)
+def test_parameters_out_of_range_are_refused(wrong: dict[str, object]) -> None:
+    given: dict[str, object] = {"sigma": 1.0, "matrix": [[1.0]], **wrong}
+    with pytest.raises(q.InvalidParameter):
+        q.MatrixMechanism(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"strategy": "magic"},
+        {"strategy": 3},
+        {"strategy": "binary_tree", "bands": 2},
+        {"bands": 0},
+        {"steps": 0},
+        {"steps": 10**7},
+    ],
+)
+def test_strategies_that_there_are_not_are_refused(wrong: dict[str, object]) -> None:
+    given: dict[str, object] = {"sigma": 1.0, "steps": 4, **wrong}
+    with pytest.raises(q.InvalidParameter):
+        q.ContinualCounting(**given)  # type: ignore[arg-type]
+
+
+def test_long_strategies_are_priced() -> None:
+    long = q.ContinualCounting(sigma=20.0, steps=10**6, participations=10, separation=10**5)
+    assert 0.0 < q.compose(long).epsilon(delta=1e-6) < 20.0
+    assert long.counting_error().largest > 20.0
