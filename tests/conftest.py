@@ -1,13 +1,15 @@
 """What holds for every test: a skipped one counts as failed; and servers that many share.
 
 ``make test`` runs two processes. The tests of a file run in one of them, and so do all files that
-need Spark: the cluster is started once. A PostgreSQL starts in a second; each process has its own.
+need Spark: it is started once. A PostgreSQL starts in a second; each process has its own.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
+import tempfile
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from mpmath import mp
 
-from tests.servers import postgres_server, spark_cluster
+from tests.servers import local_spark, postgres_server, spark_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -36,6 +38,13 @@ _LONG = (
 
 # Before numpy is imported: each process has its own core, and threads that wait would take another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Files in memory, where there is room: ledgers wait for their disk at every charge. What survives a
+# crash is tested by processes that are killed, not by machines that are.
+_MEMORY = Path("/dev/shm")  # noqa: S108 (the folders in it are private)
+_ROOM = 4 * 2**30
+if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
+    os.environ["TMPDIR"], tempfile.tempdir = str(_MEMORY), None
 
 # On a busy machine everything takes long, and nothing is wrong.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -125,6 +134,7 @@ def database(postgres_address: str) -> str:
 
 @pytest.fixture(scope="session")
 def spark_master() -> Iterator[str]:
-    """The address of a Spark cluster, one master and two workers, of this test run."""
-    with spark_cluster() as address:
+    """The address of Spark; with ``QUAESTOR_TEST_SPARK=cluster`` of a cluster with two workers."""
+    cluster = os.environ.get("QUAESTOR_TEST_SPARK") == "cluster"
+    with spark_cluster() if cluster else local_spark() as address:
         yield address

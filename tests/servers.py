@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["postgres_server", "spark_cluster", "spark_connect_server"]
+__all__ = ["local_spark", "postgres_server", "spark_cluster", "spark_connect_server"]
 
 _JAVA = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss4m"]
 _PATIENCE = 600.0  # seconds until a server that does not answer is given up
@@ -45,6 +45,19 @@ def postgres_server() -> Iterator[str]:
         else:
             os.environ["XDG_RUNTIME_DIR"] = before
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def local_spark() -> Iterator[str]:
+    """Settings for Spark in this process's own Java; its address.
+
+    Statements are interpreted: to generate and compile code for a few rows takes longer than they
+    do. What is compiled, on a cluster, is in ``test_spark_places.py`` and ``make test-slow``.
+    """
+    with _spark_folder(
+        "spark.sql.codegen.wholeStage false", "spark.sql.codegen.factoryMode NO_CODEGEN"
+    ):
+        yield "local[2]"
 
 
 @contextmanager
@@ -96,7 +109,7 @@ def spark_connect_server() -> Iterator[str]:
 
 
 @contextmanager
-def _spark_folder() -> Iterator[Path]:
+def _spark_folder(*settings: str) -> Iterator[Path]:
     """A folder with quiet settings for small machines; the environment points to it."""
     folder = Path(tempfile.mkdtemp(prefix="quaestor-spark-"))
     (folder / "spark-defaults.conf").write_text(
@@ -110,7 +123,8 @@ def _spark_folder() -> Iterator[Path]:
         "spark.ui.showConsoleProgress false\n"
         f"spark.sql.warehouse.dir {folder}/warehouse\n"
         f"spark.driver.extraJavaOptions {' '.join(_JAVA)}\n"
-        f"spark.executor.extraJavaOptions {' '.join(_JAVA)}\n",
+        f"spark.executor.extraJavaOptions {' '.join(_JAVA)}\n"
+        + "".join(f"{setting}\n" for setting in settings),
         encoding="utf-8",
     )
     (folder / "log4j2.properties").write_text(

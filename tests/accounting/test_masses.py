@@ -238,28 +238,35 @@ def test_cells_whose_lesser_share_carries_the_other_world() -> None:
 # To the ends of floats.
 
 
+ENDS = (
+    q.GaussianDP(mu=1e-162),
+    q.Gaussian(sigma=1e-150, sensitivity=1e150),
+    q.Gaussian(sigma=1e150, sensitivity=1e-150),
+    q.Laplace(scale=1e-150),
+    q.Laplace(scale=1e150),
+    q.Geometric(scale=1e-150),
+    q.RandomizedResponse(epsilon=1e-150),
+    q.ApproxDP(epsilon=1e6, delta=1.0),
+    q.ProbabilityVectors(p=(1.0, 0.0), q=(0.0, 1.0)),
+    q.ProbabilityVectors(p=(5e-324, 1.0), q=(1.0, 0.0)),
+    q.PoissonSampled(release=q.Gaussian(sigma=1e-100), rate=0.5),
+    q.PoissonSampled(release=q.Laplace(scale=1e-100), rate=0.5),
+    q.PoissonSampled(release=q.PureDP(epsilon=1e6), rate=5e-324),
+    q.PoissonSampled(release=q.Geometric(scale=1e-150), rate=5e-324),
+    q.PoissonSampled(release=q.DiscreteGaussian(sigma=0.05, sensitivity=100_000), rate=0.5),
+)
+LONG = ENDS[-3:]  # seconds each, if there are many of them
+
+
 @pytest.mark.parametrize(
-    "release",
+    ("release", "count"),
     [
-        q.GaussianDP(mu=1e-162),
-        q.Gaussian(sigma=1e-150, sensitivity=1e150),
-        q.Gaussian(sigma=1e150, sensitivity=1e-150),
-        q.Laplace(scale=1e-150),
-        q.Laplace(scale=1e150),
-        q.Geometric(scale=1e-150),
-        q.RandomizedResponse(epsilon=1e-150),
-        q.ApproxDP(epsilon=1e6, delta=1.0),
-        q.ProbabilityVectors(p=(1.0, 0.0), q=(0.0, 1.0)),
-        q.ProbabilityVectors(p=(5e-324, 1.0), q=(1.0, 0.0)),
-        q.PoissonSampled(release=q.Gaussian(sigma=1e-100), rate=0.5),
-        q.PoissonSampled(release=q.Laplace(scale=1e-100), rate=0.5),
-        q.PoissonSampled(release=q.PureDP(epsilon=1e6), rate=5e-324),
-        q.PoissonSampled(release=q.Geometric(scale=1e-150), rate=5e-324),
-        q.PoissonSampled(release=q.DiscreteGaussian(sigma=0.05, sensitivity=100_000), rate=0.5),
+        *((release, 1) for release in ENDS),
+        *((release, 10**15) for release in ENDS if release not in LONG),
+        *(pytest.param(release, 10**15, marks=pytest.mark.slow) for release in LONG),
     ],
     ids=str,
 )
-@pytest.mark.parametrize("count", [1, 10**15])
 def test_every_valid_release_has_a_bound(release: q.Release, count: int) -> None:
     for at in (0.0, 1.0):
         bounds = q.compose(release * count).delta_bounds(epsilon=at)

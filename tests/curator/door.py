@@ -66,9 +66,16 @@ def exact(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e
     return seen(catalog, priced(catalog, sql, epsilon=epsilon, delta=delta))
 
 
-def priced(catalog: Catalog, sql: str, *, epsilon: float = 1.0, delta: float = 1e-6) -> AnyPriced:
+def priced(
+    catalog: Catalog,
+    sql: str,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    whole_error: bool = True,
+) -> AnyPriced:
     """What a question means and costs, its whole error among it."""
-    budget = Budget(epsilon=epsilon, whole_error=True)
+    budget = Budget(epsilon=epsilon, whole_error=whole_error)
     return price_question(plan_question(sql, catalog), budget, catalog, delta=delta, sql=sql)
 
 

@@ -1,4 +1,4 @@
-"""The same tables on DuckDB, PostgreSQL and a Spark cluster."""
+"""The same tables on DuckDB, PostgreSQL and Spark."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def postgres_engine(clinic_address: str) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def spark_engine(spark_master: str, parquet_folder: Path) -> Iterator[Engine]:
-    """The tables as files, read by the workers of a Spark cluster."""
+    """The tables as files, read by Spark."""
     source = Source(engine="spark", connection=spark_master)
     engine = engine_for(catalog_on(source, parquet_folder), COLUMNS)
     yield engine

@@ -249,12 +249,12 @@ _priced = cache(priced)
 """The same statements are asked of a hundred tables, and what they mean depends on none of them."""
 
 
-def asked(where: Catalog, sql: str) -> Seen | tuple[str, str]:
+def asked(where: Catalog, sql: str, *, whole_error: bool = True) -> Seen | tuple[str, str]:
     """The exact figures, or what is said before anything is charged."""
     (table,) = where.tables
     anywhere = replace(where, tables=(replace(table, source=_ANYWHERE),))
     try:
-        return seen(where, _priced(anywhere, sql))
+        return seen(where, _priced(anywhere, sql, whole_error=whole_error))
     except QuaestorError as refusal:
         source, said = where.tables[0].source, str(refusal)
         for name in filter(None, (source.table, source.files)):
@@ -263,11 +263,14 @@ def asked(where: Catalog, sql: str) -> Seen | tuple[str, str]:
 
 
 def trouble(pair: Pair, variant: Variant, *, whole: bool = True) -> list[str]:
-    """What tells the two tables apart, and what fails; nothing, if all is well."""
+    """What tells the two tables apart, and what fails; nothing, if all is well.
+
+    Either all questions and what limits cut, or the first question alone.
+    """
     found = []
     one, other = (catalog(source, (variant.facts,)) for source in (pair.without, pair.hostile))
     for sql in variant.questions if whole else variant.questions[:1]:
-        before, after = asked(one, sql), asked(other, sql)
+        before, after = (asked(each, sql, whole_error=whole) for each in (one, other))
         found += [f"{pair.name} as {variant.name}: {it}: {sql}" for it in apart(before, after)]
         if isinstance(before, tuple) and before == after:
             break  # the column cannot be of this kind, whatever is asked

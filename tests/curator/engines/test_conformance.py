@@ -26,8 +26,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 
 
 @pytest.fixture(scope="module")
-def cluster_answers(spark_engine: Engine) -> dict[str, Future[Answer]]:
-    """All queries at once: a cluster mostly waits, and several can wait together.
+def spark_answers(spark_engine: Engine) -> dict[str, Future[Answer]]:
+    """All queries at once: Spark mostly waits, and several can wait together.
 
     All are over before the first test: between two tests warnings of sockets would be errors.
     """
@@ -48,10 +48,10 @@ def test_engines_measure_what_the_definitions_say(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_cluster_measures_what_the_definitions_say(
-    name: str, cluster_answers: dict[str, Future[Answer]]
+def test_spark_measures_what_the_definitions_say(
+    name: str, spark_answers: dict[str, Future[Answer]]
 ) -> None:
-    _agree(cluster_answers[name].result(), name)
+    _agree(spark_answers[name].result(), name)
 
 
 def _agree(found: Answer, name: str) -> None:

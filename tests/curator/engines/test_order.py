@@ -87,7 +87,7 @@ def test_reinserted_rows_have_the_same_measures_on_postgres(
     other.close()
 
 
-def test_shuffled_files_have_the_same_measures_on_a_cluster(
+def test_shuffled_files_have_the_same_measures_on_spark(
     duckdb_engine: Engine, spark_engine: Engine, spark_master: str, shuffled_folder: Path
 ) -> None:
     assert spark_engine is not None  # its session is the one that is used

@@ -34,7 +34,7 @@ def test_duckdb_and_postgres_agree_with_the_definitions(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_cluster_agrees_with_the_definitions(seed: int, spark_engine: Engine) -> None:
+def test_spark_agrees_with_the_definitions(seed: int, spark_engine: Engine) -> None:
     query, measures = random_query(seed), random_measures(2000 + seed, 8)
     found = answer(spark_engine, query, measures)
     assert in_order(found) == in_order(wanted(query, measures, DATA))

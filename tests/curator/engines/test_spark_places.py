@@ -1,4 +1,7 @@
-"""Spark on this machine alone, and behind Connect: the same measures as anywhere."""
+"""Spark on a cluster, and behind Connect: the same measures as anywhere.
+
+Here statements are compiled, as they are for users. Other tests interpret them, in one process.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,21 @@ from quaestor.curator.catalog.model import Source
 from tests.curator.engines.answers import in_order, wanted
 from tests.curator.engines.data import DATA, catalog_on
 from tests.curator.engines.queries import CASES
-from tests.servers import spark_connect_server
+from tests.servers import spark_cluster, spark_connect_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Future
 
-_NAME = "private and declared"
+_CONNECT = ("private and declared",)
+_CLUSTER = (
+    "private and declared",
+    "joined twice",
+    "thinned histograms",
+    "distinct values of every kind",
+    "units that are texts, private keys",
+    "variances, part 1",
+)
 # In a process of its own: one process has one Spark.
 _SCRIPT = """
 import pickle, sys
@@ -29,8 +40,9 @@ from quaestor.curator.engines import engine_for
 from quaestor.errors import SourceUnavailable
 from tests.curator.engines.answers import answer
 
-catalog, elsewhere, query, measures = pickle.load(sys.stdin.buffer)
-found = answer(engine_for(catalog, ["visits"]), query, measures)
+catalog, elsewhere, cases = pickle.load(sys.stdin.buffer)
+engine = engine_for(catalog, ["visits"])
+found = [answer(engine, query, measures) for query, measures in cases]
 try:
     engine_for(elsewhere, ["visits"])
 except SourceUnavailable as error:
@@ -39,48 +51,53 @@ else:
     refusal = None
 sys.stdout.buffer.write(pickle.dumps((found, refusal)))
 """
+_Measured = tuple[list[Any], "str | None"]
 
 
-def _measured(master: str, elsewhere: str, folder: Path) -> tuple[Any, str | None]:
+def _measured(master: str, elsewhere: str, folder: Path, names: tuple[str, ...]) -> _Measured:
     catalogs = [
         catalog_on(Source(engine="spark", connection=one), folder) for one in (master, elsewhere)
     ]
     done = subprocess.run(
         [sys.executable, "-c", _SCRIPT],
-        input=pickle.dumps((*catalogs, *CASES[_NAME])),
+        input=pickle.dumps((*catalogs, [CASES[name] for name in names])),
         capture_output=True,
         timeout=600,
         cwd=Path(__file__).parents[3],
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    result: tuple[Any, str | None] = pickle.loads(done.stdout)  # noqa: S301 (of our own process)
+    result: _Measured = pickle.loads(done.stdout)  # noqa: S301 (of our own process)
     return result
 
 
-def _behind_connect(folder: Path) -> tuple[Any, str | None]:
-    with spark_connect_server() as address:
-        return _measured(address, address, folder)
-
-
 @pytest.fixture(scope="module")
-def spark_places(parquet_folder: Path) -> Iterator[dict[str, Future[tuple[Any, str | None]]]]:
+def spark_places(parquet_folder: Path) -> Iterator[dict[str, Future[_Measured]]]:
     """Both at once: what takes long is that they start."""
-    with ThreadPoolExecutor(2) as pool:
+    with (
+        spark_cluster() as cluster,
+        spark_connect_server() as connect,
+        ThreadPoolExecutor(2) as pool,
+    ):
         yield {
-            "local": pool.submit(_measured, "local[2]", "local[3]", parquet_folder),
-            "connect": pool.submit(_behind_connect, parquet_folder),
+            "cluster": pool.submit(_measured, cluster, "local[2]", parquet_folder, _CLUSTER),
+            "connect": pool.submit(_measured, connect, connect, parquet_folder, _CONNECT),
         }
 
 
-def test_spark_on_this_machine(spark_places: dict[str, Future[tuple[Any, str | None]]]) -> None:
-    found, refusal = spark_places["local"].result()
-    assert in_order(found) == in_order(wanted(*CASES[_NAME], DATA))
+def _agree(found: list[Any], names: tuple[str, ...]) -> None:
+    for one, name in zip(found, names, strict=True):
+        assert in_order(one) == in_order(wanted(*CASES[name], DATA)), name
+
+
+def test_spark_on_a_cluster(spark_places: dict[str, Future[_Measured]]) -> None:
+    found, refusal = spark_places["cluster"].result()
+    _agree(found, _CLUSTER)
     assert refusal is not None
     assert "this process already uses a Spark session other" in refusal
 
 
-def test_spark_behind_connect(spark_places: dict[str, Future[tuple[Any, str | None]]]) -> None:
+def test_spark_behind_connect(spark_places: dict[str, Future[_Measured]]) -> None:
     found, refusal = spark_places["connect"].result()
-    assert in_order(found) == in_order(wanted(*CASES[_NAME], DATA))
+    _agree(found, _CONNECT)
     assert refusal is None

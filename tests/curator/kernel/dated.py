@@ -258,20 +258,21 @@ def _figures(rows: q.Relation, side: Side, blocks: ChargedBlocks | None) -> Any:
     return found.exact.units, found.exact.values
 
 
-def _different(sides: dict[str, Side], stored: tuple[str, ...], *, spark: bool) -> Iterator[str]:
+def _different(sides: dict[str, Side], stored: tuple[str, ...], *, few: bool) -> Iterator[str]:
     """Rows of other blocks change nothing at all."""
     for name in stored:
-        for words, rows in islice(_relations(name), 0, None, 3 if spark else 1):
+        for words, rows in islice(_relations(name), 0, None, 3 if few else 1):
+            chosen = [side for side in SIDES if side != "many"]
+            if few and words != "all rows":
+                chosen = ["inside", "everywhere"]
+            seen = {side: _figures(rows, sides[side], charged(JANUARY)) for side in chosen}
             for one, other in (("base", "elsewhere"), ("inside", "everywhere")):
-                seen = [_figures(rows, sides[side], charged(JANUARY)) for side in (one, other)]
-                if seen[0] != seen[1] or not isinstance(seen[0][1], dict):
+                if one not in seen:
+                    continue
+                if seen[one] != seen[other] or not isinstance(seen[one][1], dict):
                     yield f"{name}, {words}: {one} and {other} differ: {seen}"
-            if words == "all rows":
-                seen = [
-                    _figures(rows, sides[side], charged(JANUARY)) for side in ("base", "inside")
-                ]
-                if seen[0] == seen[1]:
-                    yield f"{name}: a person in January is not seen"
+            if words == "all rows" and seen["base"] == seen["inside"]:
+                yield f"{name}: a person in January is not seen"
 
 
 def _months(side: str, kept: int | None, *, spark: bool) -> list[tuple[int, str, int]]:
@@ -293,11 +294,18 @@ def _months(side: str, kept: int | None, *, spark: bool) -> list[tuple[int, str,
     return [row for row in rows if row[1] in early[row[0]]]
 
 
-def _miscounted(sides: dict[str, Side], stored: tuple[str, ...], *, spark: bool) -> Iterator[str]:
+def _miscounted(
+    sides: dict[str, Side], stored: tuple[str, ...], *, spark: bool, few: bool
+) -> Iterator[str]:
     """Units, rows and totals are those of a count in Python."""
     months = ((JANUARY,), (FEBRUARY,), (JANUARY, MARCH), ("2024-12",), (MARCH,))
-    chosen = ("many", "everywhere") if spark else tuple(SIDES)  # Spark takes a second for each
-    cases = product(stored, chosen, months[1:3] if spark else months, (None, 1, 2))
+    cases = list(product(stored, SIDES, months, (None, 1, 2)))
+    if few:  # each side, each month and each number of blocks that are kept
+        cases = [
+            (name, *case)
+            for name in stored
+            for case in zip(SIDES, months, (None, 1, 2, 2, None), strict=True)
+        ]
     for name, side, labels, kept in cases:
         rows = [r for r in _months(side, kept, spark=spark) if r[1] in labels]
         units, values = _figures(q.Scan(name), sides[side], charged(*labels, kept=kept))
@@ -359,26 +367,34 @@ def _unpaid(side: Side) -> Iterator[str]:
         charged(JANUARY, kept=3),
         replace(january, first="2023-01"),
     )
-    cases: list[tuple[ChargedBlocks | None, ChargedBlocks | None]] = [(None, january)]
-    for blocks, paid in cases + [(january, other) for other in others]:
+    cases: list[tuple[ChargedBlocks | None, tuple[ChargedBlocks | None, ...]]] = [
+        (None, (january,)),
+        (january, others),
+    ]
+    for blocks, unpaid in cases:
         asked = replace(plain, blocks=blocks)
         prepared = prepare(asked, table=side.table, wanted=wanted, database=side)
         exact = prepared.exact()
         prepared.draw(exact, paid=asked.releases, dataset="d", blocks=blocks)
-        try:
-            prepared.draw(exact, paid=asked.releases, dataset="d", blocks=paid)
-        except InvalidParameter:
-            continue
-        yield f"noise is drawn for {blocks}, and {paid} was charged"
+        for paid in unpaid:
+            try:
+                prepared.draw(exact, paid=asked.releases, dataset="d", blocks=paid)
+            except InvalidParameter:
+                continue
+            yield f"noise is drawn for {blocks}, and {paid} was charged"
 
 
 def wrongs(
-    sides: dict[str, Side], *, stored: tuple[str, ...] = STORED, spark: bool = False
+    sides: dict[str, Side],
+    *,
+    stored: tuple[str, ...] = STORED,
+    spark: bool = False,
+    few: bool = False,
 ) -> list[str]:
-    """Everything that is wrong."""
+    """Everything that is wrong; in a few cases, if a statement takes long."""
     return [
-        *_different(sides, stored, spark=spark),
-        *_miscounted(sides, stored, spark=spark),
+        *_different(sides, stored, few=few),
+        *_miscounted(sides, stored, spark=spark, few=few),
         *_ranked(sides, stored),
         *_accepted(sides),
         *_unpaid(sides["base"]),

@@ -42,7 +42,15 @@ def test_rows_of_other_blocks_are_not_read_on_postgres(
 
 def test_rows_of_other_blocks_are_not_read_on_spark(tmp_path: Path, spark_master: str) -> None:
     sides = dated.spark_dated(tmp_path, spark_master)
-    assert not dated.wrongs(sides, stored=("zoned",), spark=True)
+    assert not dated.wrongs(sides, stored=("zoned",), spark=True, few=True)
+
+
+@pytest.mark.slow
+def test_rows_of_other_blocks_are_not_read_on_spark_however_stored(
+    tmp_path: Path, spark_master: str
+) -> None:
+    sides = dated.spark_dated(tmp_path, spark_master)
+    assert not dated.wrongs(sides, spark=True)
 
 
 @pytest.mark.parametrize(
