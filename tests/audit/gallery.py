@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from quaestor import PureDP
-from quaestor.audit import Timed, Vectorised
+from quaestor.audit import Ints, Rows, Timed, Vectorised, search
 from quaestor.mechanisms import Laplace
 
-__all__ = ["GALLERY", "Broken"]
+__all__ = ["GALLERY", "SPACE", "Broken"]
 
 _COINS = np.random.default_rng(20)
 
@@ -157,6 +157,7 @@ def bounded_noise(value: int, count: int) -> Any:
 
 
 LONG, SHORT = [1.0, 2.0, 10.0], [1.0, 2.0]
+SPACE = search(Rows(Ints(0, 10), most=5), runs=5000)
 
 GALLERY = {
     "half the noise": Broken(broken=half_the_noise, repaired=enough_noise, neighbours=(0.0, 1.0)),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mpmath import exp, mp, mpf
 
-from quaestor.audit.bets import Stakes, Tally, best_stakes, log_growth
+from quaestor.audit.anytime.bets import Stakes, Tally, best_stakes, log_growth
 
 mp.dps = 40
 

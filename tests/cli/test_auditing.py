@@ -133,6 +133,16 @@ def test_a_sequential_audit_stops_when_the_claim_is_refuted(quaestor: Run) -> No
     assert refused.error["field"] == "sequential"
 
 
+def test_neighbours_are_searched_for(quaestor: Run) -> None:
+    target = "tests.audit.test_search:forgets_noise_if_all_are_alike"
+    space = ("--search", "tests.audit.gallery:SPACE")
+    told = quaestor("audit", target, *space, "--epsilon", "1", "--sequential")
+    assert told.status == 4
+    assert "neighbours found in 5000 runs: [" in told.out
+    for wrong in (("--neighbours", "0", "1", *space), ("--search", "tests.audit.gallery:LONG")):
+        assert quaestor("audit", target, *wrong, "-e", "1", "--json").error["field"] == "search"
+
+
 def test_times_have_no_picture(quaestor: Run, tmp_path: Path) -> None:
     timed = broken("slower_for_one", "[99.0]", "[1.0]", "--timing", "-n", "400")
     assert quaestor(*timed, "--out", str(tmp_path / "audit.svg")).status == 2

@@ -11,6 +11,8 @@ True
 from __future__ import annotations
 
 from quaestor.audit.adversaries import Adaptive, Fixed, RangeSeeker, always
+from quaestor.audit.anytime.sequential_audit import audit_sequentially, sequential_experiment
+from quaestor.audit.anytime.sequential_report import SequentialReport
 from quaestor.audit.claims import Claim, claim_of_tradeoff
 from quaestor.audit.confidence import Counts
 from quaestor.audit.distinguishers import (
@@ -24,11 +26,20 @@ from quaestor.audit.distinguishers import (
     Threshold,
 )
 from quaestor.audit.game import Adversary, Challenge, Experiment, Transcripts
+from quaestor.audit.neighbours.neighbour_search import Search, search
+from quaestor.audit.neighbours.spaces import (
+    Answers,
+    Categories,
+    Domain,
+    Floats,
+    Ints,
+    Pairs,
+    Records,
+    Rows,
+)
 from quaestor.audit.one_run import OneRunReport, audit_one_run
-from quaestor.audit.replay import Replay, replay
+from quaestor.audit.playback.replay import Replay, replay
 from quaestor.audit.report import Finding, MeasuredPoint, Report
-from quaestor.audit.sequential import audit_sequentially, sequential_experiment
-from quaestor.audit.sequential_report import SequentialReport
 from quaestor.audit.targets import Coin, FourPoints, Raised, Target, Timed, Vectorised, target_of
 from quaestor.audit.verdict import assert_private, audit, audit_experiment
 from quaestor.audit.worlds import Classic, Memberships, Worlds
@@ -37,17 +48,22 @@ __all__ = [
     "DISTINGUISHERS",
     "Adaptive",
     "Adversary",
+    "Answers",
+    "Categories",
     "Challenge",
     "Claim",
     "Classic",
     "Coin",
     "Counts",
     "Distinguisher",
+    "Domain",
     "Experiment",
     "Finding",
     "Fixed",
+    "Floats",
     "FourPoints",
     "Histogram",
+    "Ints",
     "Joint",
     "Learned",
     "LikelihoodRatio",
@@ -55,10 +71,14 @@ __all__ = [
     "MeasuredPoint",
     "Memberships",
     "OneRunReport",
+    "Pairs",
     "Raised",
     "RangeSeeker",
+    "Records",
     "Replay",
     "Report",
+    "Rows",
+    "Search",
     "SequentialReport",
     "Target",
     "Threshold",
@@ -74,6 +94,7 @@ __all__ = [
     "audit_sequentially",
     "claim_of_tradeoff",
     "replay",
+    "search",
     "sequential_experiment",
     "target_of",
 ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.audit.bets import log_growth
+from quaestor.audit.anytime.bets import log_growth
 from quaestor.audit.confidence import Counts
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ probability below alpha under the claim, and seeing them refutes it with confide
 
 For a claim of points :math:`(\varepsilon_j, \delta_j)`, :math:`\bar f^{-1}(y) = \max_j \max(0,
 (y - \delta_j)e^{-\varepsilon_j}, 1 - \delta_j - (1 - y)e^{\varepsilon_j})`. Lower bounds come from
-a lattice, as in :mod:`quaestor.audit.bets`: the largest point up to which all are refuted.
+a lattice, as in :mod:`quaestor.audit.anytime.bets`: the largest point up to which all are refuted.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ third is fresh, and its bound is valid; the two directions share what may go wro
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from quaestor.audit.confidence import (
 from quaestor.audit.distinguishers import DISTINGUISHERS
 from quaestor.audit.features import learned_features, refuse_only_errors
 from quaestor.audit.game import Experiment
+from quaestor.audit.neighbours.neighbour_search import Search, found_neighbours
 from quaestor.audit.report import Finding, MeasuredPoint, Report
 from quaestor.errors import InvalidParameter
 
@@ -47,7 +49,7 @@ _POINTS = 201
 def audit(  # noqa: PLR0913  # what an audit may be told
     target: Any,
     *,
-    neighbours: tuple[Any, Any],
+    neighbours: tuple[Any, Any] | Search,
     claim: Release | Composition | Claim | None = None,
     rounds: int = 1,
     runs: int = 100_000,
@@ -59,8 +61,8 @@ def audit(  # noqa: PLR0913  # what an audit may be told
 ) -> Report:
     """Play the composition experiment against a target, and hold the outcome against its claim.
 
-    ``neighbours`` are two databases that differ by one person; ``claim`` is about all ``rounds``
-    together. A mechanism of ours knows its claim.
+    ``neighbours`` are two databases that differ by one person, or ``audit.search(...)``; ``claim``
+    is about all ``rounds`` together. A mechanism of ours knows its claim.
 
     >>> from quaestor import mechanisms
     >>> told = mechanisms.RandomizedResponse(epsilon=1.0)
@@ -69,10 +71,9 @@ def audit(  # noqa: PLR0913  # what an audit may be told
     (False, True)
     """
     claimed = claim_about(target, claim, rounds)
-    if not (isinstance(neighbours, tuple) and len(neighbours) == 2):
-        raise InvalidParameter("neighbours", type(neighbours).__name__, "a pair of two databases")
-    return audit_experiment(
-        Experiment(adversary=always(target, neighbours, rounds=rounds)),
+    pair, notes = found_neighbours(neighbours, target, claimed, rounds)
+    report = audit_experiment(
+        Experiment(adversary=always(target, pair, rounds=rounds)),
         claim=claimed,
         runs=runs,
         confidence=confidence,
@@ -81,12 +82,13 @@ def audit(  # noqa: PLR0913  # what an audit may be told
         processes=processes,
         progress=progress,
     )
+    return replace(report, notes=(*notes, *report.notes))
 
 
 def assert_private(  # noqa: PLR0913  # what an audit may be told
     mechanism: Any,
     *,
-    neighbours: tuple[Any, Any],
+    neighbours: tuple[Any, Any] | Search,
     claim: Release | Composition | Claim | None = None,
     rounds: int = 1,
     runs: int = 50_000,

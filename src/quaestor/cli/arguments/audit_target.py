@@ -17,27 +17,44 @@ __all__ = ["attacked_target"]
 
 
 def attacked_target(
-    text: str, neighbours: tuple[str, str] | None, rounds: int
-) -> tuple[Any, tuple[Any, Any], Any, int]:
+    text: str, neighbours: tuple[str, str] | None, space: str | None, rounds: int
+) -> tuple[Any, Any, Any, int]:
     """What is attacked, on which databases, what is known of it, and in how many rounds."""
+    if space is not None and neighbours is not None:
+        raise InvalidParameter("search", space, "given without --neighbours")
     if ":" in text:
+        if space is not None:
+            return _named(text), _searched(space), None, rounds
         if neighbours is None:
             raise InvalidParameter(
                 "neighbours",
                 neighbours,
-                "given: --neighbours A B, two databases that differ in one person",
+                "given: --neighbours A B, two databases that differ in one person, or --search",
             )
         first, second = neighbours
         return _named(text), (_database(first), _database(second)), None, rounds
     single, count = parse_release(text).counted()
     mechanism, times = mechanism_for(single), rounds * count
-    databases = mechanism.neighbours
+    databases: Any = mechanism.neighbours
+    if space is not None:
+        databases = _searched(space)
     if neighbours is not None:
         databases = (_database(neighbours[0]), _database(neighbours[1]))
     return mechanism, databases, compose(mechanism.loss * times), times
 
 
-def _named(text: str) -> Any:
+def _searched(text: str) -> Any:
+    from quaestor.audit import Pairs, Search, search
+
+    named = _named(text, "search")
+    if isinstance(named, Search):
+        return named
+    if isinstance(named, Pairs):
+        return search(named)
+    raise InvalidParameter("search", text, "module:name of audit.Rows, Answers or search(...)")
+
+
+def _named(text: str, option: str = "target") -> Any:
     """What ``module:name`` names, also in the directory one is in."""
     module, _, name = text.partition(":")
     here = str(Path.cwd())
@@ -49,7 +66,7 @@ def _named(text: str) -> Any:
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as problem:
         valid = f"module:name of a Python object that can be imported ({problem})"
-        raise InvalidParameter("target", text, valid) from None
+        raise InvalidParameter(option, text, valid) from None
     return found
 
 

@@ -46,6 +46,18 @@ def audit(  # noqa: PLR0913  # what an audit may be told
             show_default=False,
         ),
     ] = None,
+    space: Annotated[
+        str | None,
+        typer.Option(
+            "--search",
+            metavar="MODULE:NAME",
+            help=(
+                "Search for neighbours in this described space (audit.Rows or audit.Answers), "
+                "instead of --neighbours."
+            ),
+            show_default=False,
+        ),
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option("--epsilon", "-e", help="The claimed epsilon.", show_default=False),
@@ -108,7 +120,7 @@ def audit(  # noqa: PLR0913  # what an audit may be told
 
     check_picture("out", out)
     check_count("rounds", rounds)
-    attacked, databases, promise, times = attacked_target(target, neighbours, rounds)
+    attacked, databases, promise, times = attacked_target(target, neighbours, space, rounds)
     if timing:
         function: Callable[[Any], Any] = getattr(attacked, "release", attacked)
         attacked = Timed(function)

@@ -2,27 +2,28 @@
 
 The runs come in blocks. Before each block, everything played so far teaches which outputs to bet
 on and how much; the block then wins or loses the bets, and becomes part of what teaches. As no bet
-depends on the runs that decide it, the proof of :mod:`quaestor.audit.bets` holds, and the audit
-may stop at any time: a mechanism that is far from its claim falls within hundreds of runs.
+depends on the runs that decide it, the proof of :mod:`quaestor.audit.anytime.bets` holds, and the
+audit may stop at any time: a mechanism that is far from its claim falls within hundreds of runs.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.audit.adversaries import always
-from quaestor.audit.bets import Stakes, Tally, best_stakes
+from quaestor.audit.anytime.bets import Stakes, Tally, best_stakes
+from quaestor.audit.anytime.sequential_report import SequentialReport
 from quaestor.audit.chosen_tests import NamedScore, best_bet, best_test
 from quaestor.audit.claims import Claim, claim_about
 from quaestor.audit.distinguishers import DISTINGUISHERS
 from quaestor.audit.features import learned_features, refuse_only_errors
 from quaestor.audit.game import Experiment, Transcripts, joined
-from quaestor.audit.sequential_report import SequentialReport
+from quaestor.audit.neighbours.neighbour_search import Search, found_neighbours
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ _FEW = 1e-3  # how sure a test must look to be bet on for the sake of the bounds
 def audit_sequentially(  # noqa: PLR0913  # what an audit may be told
     target: Any,
     *,
-    neighbours: tuple[Any, Any],
+    neighbours: tuple[Any, Any] | Search,
     claim: Release | Composition | Claim | None = None,
     rounds: int = 1,
     runs: int = 50_000,
@@ -73,7 +74,7 @@ def audit_sequentially(  # noqa: PLR0913  # what an audit may be told
 
     Theorem:
         Ville's inequality for the product of the bets, which is a nonnegative supermartingale if
-        the claim is true (the proof is in :mod:`quaestor.audit.bets`). Three quarters of
+        the claim is true (the proof is in :mod:`quaestor.audit.anytime.bets`). Three quarters of
         :math:`\alpha = 1 - confidence` are for the claim as a whole, one quarter for the lower
         bounds, in equal shares for each delta of the claim.
 
@@ -88,10 +89,9 @@ def audit_sequentially(  # noqa: PLR0913  # what an audit may be told
     (True, True)
     """
     claimed = claim_about(target, claim, rounds)
-    if not (isinstance(neighbours, tuple) and len(neighbours) == 2):
-        raise InvalidParameter("neighbours", type(neighbours).__name__, "a pair of two databases")
-    return sequential_experiment(
-        Experiment(adversary=always(target, neighbours, rounds=rounds)),
+    pair, notes = found_neighbours(neighbours, target, claimed, rounds)
+    report = sequential_experiment(
+        Experiment(adversary=always(target, pair, rounds=rounds)),
         claim=claimed,
         runs=runs,
         confidence=confidence,
@@ -99,6 +99,7 @@ def audit_sequentially(  # noqa: PLR0913  # what an audit may be told
         seed=seed,
         progress=progress,
     )
+    return replace(report, notes=(*notes, *report.notes))
 
 
 def sequential_experiment(  # noqa: PLR0913  # what an audit may be told

@@ -1,0 +1,1 @@
+"""Audits that may stop at any time: bets against a claim, and what they make."""

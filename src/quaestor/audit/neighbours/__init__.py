@@ -1,0 +1,1 @@
+"""Neighbours that are searched for, in spaces that are described."""
