@@ -11,13 +11,14 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from flint import arb
 from mpmath import exp, floor, mp, mpf, nsum
 
 from quaestor.mechanisms.kinds.randomized_response import _Honesty
 from quaestor.mechanisms.samplers import inversion, noise, randomness
-from quaestor.mechanisms.samplers.inversion import Inversion, exactly, happens
+from quaestor.mechanisms.samplers.inversion import Inversion, all_happen, exactly, happens
 from tests.mechanisms.sources import Counted, Scripted, as_halves, as_words, install
 
 if TYPE_CHECKING:
@@ -182,3 +183,32 @@ def test_a_law_that_is_almost_certain_is_still_exact(
     words = int(-mp.log(tail, 2) // 64)
     script(monkeypatch, *([ALL] * (words + 2)), 0)
     assert draw.one() != 0
+
+
+@pytest.mark.parametrize("follow", [0, ALL // 5, ALL])
+def test_many_coins_fall_as_the_real_numbers_say(
+    follow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coins: list[Callable[[], arb]] = [
+        lambda: arb(0),
+        lambda: arb(2) ** -70,
+        lambda: arb(1) / 3,
+        lambda: arb(1) / 2,
+        arb(-1).exp,
+        lambda: 1 - arb(2) ** -70,
+        lambda: arb(1),
+    ]
+    which, drawn, wanted = [], [], []
+    with mp.workdps(60):
+        tiny = mpf(2) ** -70
+        chances = [mpf(0), tiny, mpf(1) / 3, mpf(1) / 2, exp(mpf(-1)), 1 - tiny, mpf(1)]
+        for at, chance in enumerate(chances):
+            start = int(floor(2**64 * chance))
+            for word in (0, start - 2, start - 1, start, start + 1, ALL):
+                if 0 <= word <= ALL:
+                    which.append(at)
+                    drawn.append(word)
+                    wanted.append(bool((mpf(word) * 2**64 + follow + 0.5) / 2**128 < chance))
+    install(monkeypatch, Scripted(as_words(drawn)))
+    randomness._block.extend([follow] * len(drawn))
+    assert all_happen(coins, np.array(which)).tolist() == wanted

@@ -65,6 +65,13 @@ def _private() -> Iterator[str]:
     wanted = [("A", 1), ("a", 1), ("a", None), (None, None)]
     if found.groups != wanted or found.units != [7, 2, 4, 1]:
         yield f"private groups are others: {found.groups}, {found.units}"
+    strangers = [("60", 1, 5, 1), ("62", 1, 5, 1), ("41", 0, 5, 1), ("41", None, 5, 1)]
+    for known, others in ((rows, strangers), ([(*row[1:],) for row in rows[:1]], [(3, 5, 1)])):
+        some = cells if len(known[0]) == 4 else Cells(keys=cells.keys[1:], groups=1)
+        units = CellStatement(sql="", measures=(Units(),))
+        more = gathered(some, [(units, known), (_RANKS, others)])
+        if any(more.values[_HISTOGRAM]) or more.corrections != len(others):
+            yield f"rows of groups without units count: {more.values[_HISTOGRAM]}"
 
 
 def wrongs() -> list[str]:

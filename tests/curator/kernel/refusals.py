@@ -402,9 +402,17 @@ class _Watched(Side):
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
+        self._note(sql)
+        return super().rows(sql)
+
+    def columns(self, sql: str) -> Any:
+        """The columns of a statement."""
+        self._note(sql)
+        return super().columns(sql)
+
+    def _note(self, sql: str) -> None:
         private = (table for table in self._tables.values() if table.private)
         self.read |= any(self.base(table).sql in sql for table in private)
-        return super().rows(sql)
 
 
 def wrongs(side: Side) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
+from quaestor.curator.engines.engine import columns_from
 from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:
@@ -276,6 +277,10 @@ class Side:
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
         return self._connection.rows(sql)
+
+    def columns(self, sql: str) -> Any:
+        """The columns of a statement."""
+        return columns_from(self._connection, sql)
 
     def close(self) -> None:
         """Let go of the connection, which all sides share."""

@@ -107,9 +107,12 @@ def _figure(output: Output, recipe: Recipe, estimates: Estimates) -> AnswerColum
 
 
 def _tuple(numbers: NDArray[np.float64]) -> tuple[float | None, ...]:
+    finite = np.isfinite(numbers)
+    if finite.all():
+        return tuple(numbers.tolist())
     return tuple(
-        number if finite else None
-        for number, finite in zip(numbers.tolist(), np.isfinite(numbers).tolist(), strict=True)
+        number if known else None
+        for number, known in zip(numbers.tolist(), finite.tolist(), strict=True)
     )
 
 
@@ -193,6 +196,9 @@ def _kind_of(values: tuple[Value, ...]) -> Kind:
 
 
 def _taken(column: AnswerColumn, rows: Sequence[int]) -> AnswerColumn:
+    if list(rows) == list(range(len(column.values))):
+        return column
+
     def some(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         return None if values is None else tuple(values[row] for row in rows)
 
@@ -265,22 +271,28 @@ def _missing(
 
 
 def _groups(query: Query, released: Released) -> tuple[list[Group], Any]:
-    """The keys of the groups that are shown, and their order among the released ones."""
+    """The keys of the groups that are shown, and their order among the released ones.
+
+    Keys that are declared come as places in their list.
+    """
     if released.groups is None:
         declared: list[Group] = list(product(*(key.values or () for key in query.keys)))
         shown = [declared[place] for place in released.places.tolist()]
         return shown, np.arange(len(shown))
-    named = [_named(query, group) for group in released.groups]
-    order = sorted(range(len(named)), key=lambda at: [_sortable(value) for value in named[at]])
-    return [named[at] for at in order], np.array(order, np.intp)
+    columns = [
+        column if key.values is None else [key.values[int(place or 0)] for place in column]
+        for key, column in zip(query.keys, zip(*released.groups, strict=True), strict=False)
+    ]
+    named = list(zip(*columns, strict=True))
+    order = np.lexsort([_places(column) for column in reversed(columns)]) if named else np.arange(0)
+    return [named[at] for at in order.tolist()], order
 
 
-def _named(query: Query, group: Group) -> Group:
-    """A private group's keys: those that are declared come as places in their list."""
-    return tuple(
-        value if key.values is None else key.values[int(value or 0)]
-        for key, value in zip(query.keys, group, strict=True)
-    )
+def _places(column: Sequence[Value]) -> NDArray[np.intp]:
+    """The place of each value of a key among all of them, in an order of the values alone."""
+    known = sorted(set(column), key=_sortable)
+    places = {value: place for place, value in enumerate(known)}
+    return np.fromiter(map(places.__getitem__, column), np.intp, len(column))
 
 
 def _sortable(value: Value) -> tuple[bool, bool, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from quaestor.curator.language.evaluation import evaluate
 from quaestor.curator.language.expressions import (
     Aggregated,
     GroupTotal,
+    Keyed,
     children,
     nodes,
     with_children,
@@ -100,10 +102,11 @@ class GroupTotals:
         found = (node for each in (*shown, *extra) for node in nodes(each))
         totals = tuple(dict.fromkeys(node for node in found if isinstance(node, GroupTotal)))
         having = query.having
+        every = range(len(groups))
         kept = tuple(
-            row
-            for row in range(len(groups))
-            if having is None or evaluate(having, groups[row], figures[row]) is True
+            every
+            if having is None
+            else (row for row in every if evaluate(having, groups[row], figures[row]) is True)
         )
         bare = cls(
             totals=totals,
@@ -149,6 +152,8 @@ def by_row(estimates: Sequence[Estimates], rows: int) -> list[list[Any]]:
 
 def numbers(values: NDArray[Any]) -> tuple[Any, ...]:
     """What is not known (NaN) is NULL."""
+    if not np.isnan(values).any():
+        return tuple(values.tolist())
     return tuple(None if value != value else value for value in values.tolist())  # noqa: PLR0124
 
 
@@ -158,6 +163,8 @@ def values_by_row(
     figures: Iterable[Sequence[Value]],
 ) -> tuple[Value, ...]:
     """An expression in every group."""
+    if isinstance(expression, Keyed):
+        return tuple(map(itemgetter(expression.place), groups))
     return tuple(
         evaluate(expression, group, row) for group, row in zip(groups, figures, strict=True)
     )

@@ -21,13 +21,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.kernel.engine_columns import EngineColumns
     from quaestor.curator.kernel.figures import Exact, Prepared
     from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.kernel.relations import Base
     from quaestor.curator.language.query import Relation
     from quaestor.curator.scalars.dialect import Dialect
 
-__all__ = ["Connection", "Engine", "EnginePool", "engine_for", "place_of", "tables_of"]
+__all__ = [
+    "Connection",
+    "Engine",
+    "EnginePool",
+    "columns_from",
+    "engine_for",
+    "place_of",
+    "tables_of",
+]
 
 _PREPARED_KEPT = 256
 _ANYTHING = "SELECT 1"
@@ -49,6 +58,13 @@ class Connection(Protocol):
         """Let go."""
 
 
+def columns_from(connection: Connection, sql: str) -> EngineColumns | list[tuple[Any, ...]]:
+    """The columns of a statement, if the connection has a way to hand them over; else its rows."""
+    way: Callable[[str], EngineColumns | list[tuple[Any, ...]]]
+    way = getattr(connection, "columns", connection.rows)
+    return way(sql)
+
+
 class _Quiet:
     """A connection whose failures all look the same."""
 
@@ -63,6 +79,9 @@ class _Quiet:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return _quietly(lambda: self._connection.rows(sql))
+
+    def columns(self, sql: str) -> EngineColumns | list[tuple[Any, ...]]:
+        return _quietly(lambda: columns_from(self._connection, sql))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -101,7 +101,7 @@ class _CutAuthor:
         few = f"WHERE place <= {self.inner.cells.groups}"
         cell = self.inner.cell
         rows = f"SELECT {', '.join([*cell, *clamped])} FROM ({self._met(measures)}) e {few}"  # noqa: S608
-        added = [self.inner.sql.dialect.added.format(f"m{at}") for at in range(len(measures))]
+        added = [self.inner.added(f"m{at}") for at in range(len(measures))]
         return self.inner.by_cell(rows, added)
 
     def dropped(self, measures: Sequence[Dropped]) -> str:
@@ -109,7 +109,7 @@ class _CutAuthor:
         most = [f"LEAST(MAX(abs(b{at})), {each.most}) AS m{at}" for at, each in enumerate(measures)]
         few = f"WHERE place > {self.inner.cells.groups}"
         units = f"SELECT {', '.join(['u', *most])} FROM ({self._met(measures)}) e {few} GROUP BY u"  # noqa: S608
-        added = [self.inner.sql.dialect.added.format(f"m{at}") for at in range(len(measures))]
+        added = [self.inner.added(f"m{at}") for at in range(len(measures))]
         return f"SELECT {', '.join(added)} FROM ({units}) f"  # noqa: S608
 
     def beyond(self, measure: Beyond) -> str:

@@ -64,6 +64,14 @@ def _check(name: str, given: float, least: float) -> None:
         raise InvalidParameter(name, given, f"at least {least}: less noise than one unit can move")
 
 
+def _held(values: Sequence[int] | NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
+    """Whole numbers, moved into their range."""
+    try:
+        return np.clip(np.asarray(values, np.int64), low, high)
+    except OverflowError:  # beyond 64 bits
+        return np.array([min(max(int(value), low), high) for value in values], np.int64)
+
+
 class Draw(ABC):
     """One part of what is drawn for a query."""
 
@@ -200,9 +208,9 @@ class NoisyMeasure(Draw):
         each = (self.epsilon or Fraction(0)) / self.spread
         return self.spread * each**2 / 2
 
-    def draw(self, values: Sequence[int]) -> NDArray[np.int64]:
+    def draw(self, values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The values of all groups with noise, in steps; what is out of range is moved into it."""
-        exact = np.array([min(max(int(x), -_MOST_FIGURE), _MOST_FIGURE) for x in values], np.int64)
+        exact = _held(values, -_MOST_FIGURE, _MOST_FIGURE)
         if not exact.size:
             return exact
         if self.grain == 1:
@@ -248,6 +256,13 @@ class _ByUnits(Draw):
         """The chance that groups of one unit alone are shown."""
         return self.count * Fraction(self.one.delta)
 
+    @staticmethod
+    def _counted(units: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """The groups that have units: their numbers of units, and their places."""
+        counts = _held(units, 0, _MOST_FIGURE)
+        groups = np.flatnonzero(counts)
+        return counts[groups], groups
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyUnits(_ByUnits):
@@ -266,9 +281,10 @@ class NoisyUnits(_ByUnits):
             raise InvalidParameter("choice", self.measure, "of groups by their units")
 
     def draw(self, units: Sequence[int]) -> dict[int, int]:
-        """The places of the groups that are shown, with their noisy numbers of units."""
-        counts = {at: min(n, _MOST_FIGURE) for at, n in enumerate(units) if n > 0}
-        return self.mechanism.release(counts)  # type: ignore[arg-type]  # a mapping of places
+        """The places of the groups that are shown, in order, with their noisy numbers of units."""
+        counts, groups = self._counted(units)
+        shown, noisy = self.mechanism.among(counts)
+        return dict(zip(groups[shown].tolist(), noisy.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,8 +301,8 @@ class ShownGroups(_ByUnits):
 
     def draw(self, units: Sequence[int]) -> list[int]:
         """The places of the groups that are shown, in their order."""
-        counts = {at: min(n, _MOST_FIGURE) for at, n in enumerate(units) if n > 0}
-        return sorted(self.mechanism.release(counts))  # type: ignore[arg-type]  # of places
+        counts, groups = self._counted(units)
+        return [int(place) for place in groups[self.mechanism.among(counts)]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,7 +351,7 @@ class NoisyTop(Draw):
 
     def draw(self, scores: Sequence[int]) -> list[int]:
         """The places of the groups that are chosen, the first one first."""
-        held = [min(max(score, -_MOST_SCORE), _MOST_SCORE) for score in scores]
+        held = _held(scores, -_MOST_SCORE, _MOST_SCORE)
         return [int(place) for place in self.mechanism.release(held)]
 
 
@@ -371,6 +387,11 @@ class _ByRanks(Draw):
 
     def _held(self, histogram: Mapping[int, int]) -> dict[int, int]:
         """The counts that the mechanism takes: of values of its domain, and not too many in all."""
+        low, high = min(histogram, default=0), max(histogram, default=0)
+        fewest = min(histogram.values(), default=0)
+        inside = not histogram or self.mechanism.low <= low <= high <= self.mechanism.high
+        if inside and fewest >= 0 and sum(histogram.values()) <= _MOST_COUNT:
+            return dict(histogram)
         held, left = {}, _MOST_COUNT
         for value, count in histogram.items():
             if self.mechanism.low <= value <= self.mechanism.high:

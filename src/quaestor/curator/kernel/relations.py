@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.catalog.model import Table
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
+    from quaestor.curator.kernel.engine_columns import EngineColumns
 
 __all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "Relations", "few_of_each", "md5_of"]
 
@@ -55,6 +56,9 @@ class Database(Protocol):
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
+
+    def columns(self, sql: str) -> EngineColumns | list[tuple[Any, ...]]:
+        """What a statement returns, in columns where the engine has a way to hand them over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

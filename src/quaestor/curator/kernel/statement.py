@@ -212,10 +212,15 @@ class StatementAuthor:
         grouped = f" GROUP BY {', '.join(by)}" if by else ""
         return f"SELECT {listed} FROM ({rows}) f{grouped}"  # noqa: S608
 
+    def added(self, figure: str) -> str:
+        """The sum of a figure of units, in 64 bits: moved into the 62 that are read of it."""
+        wide = f"COALESCE({self.sql.dialect.added.format(figure)}, 0)"
+        return f"CAST(LEAST(GREATEST({wide}, -{_WIDEST}), {_WIDEST}) AS BIGINT)"
+
     def plain(self, measures: tuple[Measure, ...]) -> str:
         """Units, rows and totals: added up by unit and cell, clamped, added up by cell."""
         each, figures = self.contributions(measures)
-        added = [self.sql.dialect.added.format(f"m{at}") for at in range(figures)]
+        added = [self.added(f"m{at}") for at in range(figures)]
         return self.by_cell(each, ["COUNT(*)", *added])
 
     def contributions(self, measures: Sequence[Measure]) -> tuple[str, int]:
@@ -264,8 +269,7 @@ class StatementAuthor:
         """One unit's sum in 64 bits: of few steps as it is, of many after it was moved there."""
         if max(abs(measure.low), abs(measure.high)) <= _SHORT:
             return f"CAST(COALESCE(SUM({steps}), 0) AS BIGINT)"
-        wide = f"COALESCE({self.sql.dialect.added.format(steps)}, 0)"
-        return f"CAST(LEAST(GREATEST({wide}, -{_WIDEST}), {_WIDEST}) AS BIGINT)"
+        return self.added(steps)
 
     def _contribution(self, total: str, count: str, measure: Total) -> str:
         """What one unit adds to one cell, as if it had at most ``rows`` rows: clamped, always.
@@ -326,7 +330,7 @@ class StatementAuthor:
         thin = f"CASE WHEN every <= {measure.rows} THEN n ELSE {upto} - {below} END"
         picked = f"SELECT {', '.join([*self.cell, 'v'])}, {thin} AS m FROM ({ranked}) i"  # noqa: S608
         some = f"SELECT * FROM ({picked}) j WHERE m > 0"  # noqa: S608
-        return self.by_cell(some, [self.sql.dialect.added.format("m")], ["v"])
+        return self.by_cell(some, [self.added("m")], ["v"])
 
     def bins(self, measure: UnitBins) -> str:
         """Units by how much they have: one row a unit and cell, and of it the number of its bin."""

@@ -117,9 +117,11 @@ def checked_counts(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The values that occur, in order, and how often; errors show nothing of them."""
     try:
-        held = sorted((value, number) for value, number in counts.items() if number)
-        values = np.array([value for value, _ in held], np.int64)
-        numbers = np.array([number for _, number in held], np.int64)
+        values = np.array(list(counts.keys()), np.int64)
+        numbers = np.array(list(counts.values()), np.int64)
+        order = np.argsort(values, kind="stable")
+        order = order[numbers[order] != 0]
+        values, numbers = values[order], numbers[order]
     except (TypeError, ValueError, OverflowError, AttributeError):
         raise InvalidParameter("counts", Undisclosed(counts), _COUNTS) from None
     inside = bool(np.all((low <= values) & (values <= high) & (numbers > 0)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from flint import arb
 
 from quaestor.accounting.numerics.balls import rational, working_precision
@@ -15,11 +16,13 @@ from quaestor.accounting.releases import ApproxDP, Release
 from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.errors import InvalidParameter
 from quaestor.mechanisms.base import Mechanism, check_confidence
-from quaestor.mechanisms.samplers.inversion import happens
+from quaestor.mechanisms.samplers.inversion import all_happen
 from quaestor.mechanisms.undisclosed import Undisclosed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
+
+    from numpy.typing import NDArray
 
 __all__ = ["OptimalSelection"]
 
@@ -125,10 +128,22 @@ class OptimalSelection(Mechanism):
             raise InvalidParameter("counts", Undisclosed(counts), _COUNTS) from None
         if not whole or not all(1 <= number < 2**62 for number in numbers.values()):
             raise InvalidParameter("counts", Undisclosed(counts), _COUNTS)
-        return sorted((group for group, n in numbers.items() if self._shown(n)), key=repr)
+        groups = list(numbers)
+        shown = self.among(np.array(list(numbers.values()), np.int64))
+        return sorted((groups[place] for place in shown.tolist()), key=repr)
 
-    def _shown(self, count: int) -> bool:
-        return count >= self.certain or happens(lambda: self.chance(count))
+    def among(self, counts: NDArray[np.int64]) -> NDArray[np.intp]:
+        """The places, among counts that are all at least 1, of those that are shown.
+
+        >>> OptimalSelection(epsilon=1.0, delta=1e-6).among(np.array([28, 1])).tolist()
+        [0]
+        """
+        shown = counts >= self.certain
+        doubtful = np.flatnonzero(~shown)
+        numbers, which = np.unique(counts[doubtful], return_inverse=True)
+        chances = [partial(self.chance, count) for count in numbers.tolist()]
+        shown[doubtful] = all_happen(chances, which)
+        return np.flatnonzero(shown)
 
 
 def _grown(epsilon: float, delta: float, count: int) -> arb:

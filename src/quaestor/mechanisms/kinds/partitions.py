@@ -20,6 +20,8 @@ from quaestor.mechanisms.undisclosed import Undisclosed
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
+    from numpy.typing import NDArray
+
     from quaestor.accounting.numerics.bounds import Bounds
 
 __all__ = ["PartitionSelection"]
@@ -98,13 +100,20 @@ class PartitionSelection(Mechanism):
             raise InvalidParameter("counts", Undisclosed(counts), _COUNTS) from None
         if not whole or not all(1 <= number < 2**62 for number in numbers):
             raise InvalidParameter("counts", Undisclosed(counts), _COUNTS)
-        noisy = self._noise.release(np.array(numbers, np.int64)).tolist()
-        shown = {
-            group: count
-            for group, count in zip(groups, noisy, strict=True)
-            if count >= self.threshold
-        }
-        return dict(sorted(shown.items(), key=lambda entry: repr(entry[0])))
+        places, noisy = self.among(np.array(numbers, np.int64))
+        shown = zip(places.tolist(), noisy.tolist(), strict=True)
+        named = {groups[place]: count for place, count in shown}
+        return dict(sorted(named.items(), key=lambda entry: repr(entry[0])))
+
+    def among(self, counts: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """The places, among counts that are all at least 1, of those that are shown; noisy counts.
+
+        >>> PartitionSelection(scale=2.0, threshold=30).among(np.array([1000, 1]))[0].tolist()
+        [0]
+        """
+        noisy = self._noise.release(counts) if counts.size else counts
+        shown = np.flatnonzero(noisy >= self.threshold)
+        return shown, noisy[shown]
 
     @property
     def standard_error(self) -> float:

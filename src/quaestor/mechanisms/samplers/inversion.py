@@ -24,11 +24,11 @@ from quaestor.accounting.numerics.balls import ZERO, working_precision
 from quaestor.mechanisms.samplers.randomness import WORD, halves, word, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Inversion", "Weights", "exactly", "happens"]
+__all__ = ["Inversion", "Weights", "all_happen", "exactly", "happens"]
 
 _TABLE_BITS = 160  # of precision, for thresholds of 64 bits
 _TRIES = 20
@@ -67,6 +67,30 @@ def happens(chance: Callable[[], arb], *, drawn: int | None = None, bits: int = 
             if ball <= drawn:
                 return False
         drawn, bits = drawn << WORD | word(), bits + WORD
+
+
+def all_happen(chances: Sequence[Callable[[], arb]], which: NDArray[np.intp]) -> NDArray[np.bool_]:
+    r"""Independent coins: whether :math:`U_i` is below the chance that ``which[i]`` names.
+
+    Each coin has 64 bits of its own, the whole number u. Where a ball says that
+    :math:`2^{64}c \ge u + 1`, or that it is at most u, the coin is decided; else it goes on as
+    :func:`happens` does, with more bits. So every coin falls with exactly its chance.
+    """
+    yes, no = np.zeros(len(chances), np.uint64), np.zeros(len(chances), np.uint64)
+    never, always = np.zeros(len(chances), np.bool_), np.zeros(len(chances), np.bool_)
+    for at, chance in enumerate(chances):
+        with working_precision(2 * WORD):
+            ball = chance() * arb(2) ** WORD
+            down, up = ball.lower().floor().unique_fmpz(), ball.upper().ceil().unique_fmpz()
+        low, high = 0 if down is None else int(down), 2**WORD if up is None else int(up)
+        never[at], yes[at] = low < 1, min(max(low, 1), 2**WORD) - 1
+        always[at], no[at] = high >= 2**WORD, min(max(high, 0), 2**WORD - 1)
+    drawn = words(which.size)
+    below = ~never[which] & (drawn <= yes[which])
+    above = ~always[which] & (drawn >= no[which])
+    for place in np.flatnonzero(~below & ~above):
+        below[place] = happens(chances[which[place]], drawn=int(drawn[place]))
+    return below
 
 
 class Inversion:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -12,11 +13,12 @@ from quaestor.curator.engines.duckdb.text_rows import PATH, json_field, read_fie
 from quaestor.curator.engines.files import found, kind_of, named_columns, pattern_of
 from quaestor.curator.engines.stop import stoppable
 from quaestor.curator.engines.text_files import separator_of
+from quaestor.curator.kernel.engine_columns import EngineColumns
 from quaestor.curator.kernel.relations import Base
 from quaestor.errors import MissingExtra, SourceUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.engines.duckdb.text_system import TextSystem
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DuckConnection"]
 
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds of the years 1 to 9999
+_IN_ARRAYS: Final = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "VARCHAR"}
 _UNITS: Final = {
     "s": (1, "make_timestamp_ms({0} * 1000)"),
     "ms": (1_000, "make_timestamp_ms({0})"),
@@ -81,13 +84,30 @@ class DuckConnection:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a statement, on a cursor of its own."""
+        with self._asked(sql) as cursor:
+            return list(cursor.fetchall())
+
+    def columns(self, sql: str) -> EngineColumns | list[tuple[Any, ...]]:
+        """What a statement returns, in arrays of numpy's.
+
+        Rows where a type has no array that holds its values exactly: 128-bit numbers would be
+        handed over as floats.
+        """
+        with self._asked(sql) as cursor:
+            if {str(column[1]) for column in cursor.description} <= _IN_ARRAYS:
+                return EngineColumns(tuple(cursor.fetchnumpy().values()))
+            return list(cursor.fetchall())
+
+    @contextmanager
+    def _asked(self, sql: str) -> Iterator[Any]:
+        """A cursor of its own that has run a statement, and what it returns is to be fetched."""
         with self._connection.cursor() as cursor:
             cursor.execute("SET enable_progress_bar = false")
             for files in self._parquet:
                 if files.view in sql:
                     files.register(cursor)
             with stoppable(cursor.interrupt):
-                return list(cursor.execute(sql).fetchall())
+                yield cursor.execute(sql)
 
     def close(self) -> None:
         """Let go of the files."""
