@@ -159,7 +159,7 @@ class Composition(CurveAnswers):
         """Different black boxes of which the optimum is not within reach."""
         return self._losses.as_proof_of(OPTIMAL_HETEROGENEOUS)
 
-    def _best_of_ranges(self, losses: WorstDirection, *, width: float = 1e-3) -> Profile:
+    def _best_of_ranges(self, losses: WorstDirection, *, width: float | None = None) -> Profile:
         return theorems.best_of_ranges(
             self.releases, losses=losses, in_advance=self.in_advance, width=width
         )

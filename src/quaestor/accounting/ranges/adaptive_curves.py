@@ -151,6 +151,11 @@ class Above(_GameCurves):
         }
         self._final = self._walk(level, sum(counts), self._curve)[counts]
 
+    @property
+    def heights(self) -> Curve:
+        """Upper bounds at the nodes from 0 on; from the last one on, the last of them holds."""
+        return self._final
+
     def _curve(self, level: _Level, state: _Multiset) -> Curve:
         top = self._top(state)
         heights = []

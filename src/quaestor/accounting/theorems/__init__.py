@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         best_of_ranges,
         concentrated_range,
         non_adaptive_optimum,
+        ranges_in_blocks,
     )
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "optimal_homogeneous",
     "privacy_loss",
     "range_moments",
+    "ranges_in_blocks",
     "region_inclusion",
     "sharp_range_moments",
     "total_variation",
@@ -82,6 +84,7 @@ _ON_FIRST_USE = {
     "non_adaptive_optimum": "range_optimum",
     "optimal_heterogeneous": "heterogeneous",
     "privacy_loss": "losses",
+    "ranges_in_blocks": "range_optimum",
 }
 
 P = TypeVar("P", bound=Profile)
@@ -161,6 +164,7 @@ PRIVACY_LOSS = Theorem(
 SHARP_MOMENTS = _of_ranges("range, sharp moments", f"{_DDR} 5", sharp_range_moments)
 CONCENTRATED = _of_ranges("range, concentrated", "range and zCDP", _later("concentrated_range"))
 ADAPTIVE_OPTIMUM = _of_ranges("range, adaptive optimum", f"{_DDR} 3", _later("adaptive_optimum"))
+IN_BLOCKS = _of_ranges("range, in blocks", f"{_DDR} 3, in blocks", _later("ranges_in_blocks"))
 FIXED_IN_ADVANCE = _of_ranges(
     "range, fixed in advance", f"{_DDR} 2", _later("non_adaptive_optimum"), in_advance=True
 )
@@ -184,5 +188,6 @@ THEOREMS: tuple[Theorem, ...] = (
     SHARP_MOMENTS,
     CONCENTRATED,
     ADAPTIVE_OPTIMUM,
+    IN_BLOCKS,
     FIXED_IN_ADVANCE,
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.releases import Release
 
-__all__ = ["WorstDirection", "privacy_loss"]
+__all__ = ["WorstDirection", "laws_by_direction", "privacy_loss"]
 
 
 def privacy_loss(releases: Iterable[Release]) -> WorstDirection:
@@ -48,10 +48,10 @@ class WorstDirection(Profile):
     def __init__(self, releases: Iterable[Release]) -> None:
         """Take the losses of every release in each direction."""
         counts = counts_of(releases)
-        self._directions = [LossProfile(laws) for laws in _laws(counts)]
+        self._directions = [LossProfile(laws) for laws in laws_by_direction(counts)]
         self._least: list[LossProfile] = []  # where only brackets of a loss are known
         if any(release.bracketed for release in counts):
-            self._least = [LossProfile(laws) for laws in _laws(counts, least=True)]
+            self._least = [LossProfile(laws) for laws in laws_by_direction(counts, least=True)]
 
     def within(self, width: float) -> WorstDirection:
         """The same, to answer within a relative ``width``."""
@@ -71,10 +71,10 @@ class WorstDirection(Profile):
         """The same with more releases, without composing the old ones again."""
         extended = self._renewed()
         added = counts_of(releases)
-        extended._directions = _extended(self._directions, _laws(added))
+        extended._directions = _extended(self._directions, laws_by_direction(added))
         if self._least or any(release.bracketed for release in added):
             least = self._least or self._directions
-            extended._least = _extended(least, _laws(added, least=True))
+            extended._least = _extended(least, laws_by_direction(added, least=True))
         return extended
 
     def as_proof_of(self, theorem: TheoremName) -> WorstDirection:
@@ -115,6 +115,10 @@ class WorstDirection(Profile):
 
     def _at_least(self, direction: int) -> LossProfile | None:
         return self._least[min(direction, len(self._least) - 1)] if self._least else None
+
+    def best_order(self, *, delta: float | None = None, epsilon: float | None = None) -> float:
+        """The order at which the moment bound is about the least, at a delta or an epsilon."""
+        return self._directions[0].product.best_order(delta=delta, epsilon=epsilon)
 
     def supports(self, at_most: int) -> Sequence[float]:
         """Those of the direction that reaches further."""
@@ -186,7 +190,9 @@ def _extended(old: list[LossProfile], added: list[list[tuple[Law, int]]]) -> lis
     return [old[min(i, len(old) - 1)].then(added[min(i, len(added) - 1)]) for i in range(count)]
 
 
-def _laws(counts: Counter[Release], *, least: bool = False) -> list[list[tuple[Law, int]]]:
+def laws_by_direction(
+    counts: Counter[Release], *, least: bool = False
+) -> list[list[tuple[Law, int]]]:
     """The laws with their counts, by direction."""
     pairs = [
         (release.least_losses() if least else release.losses(), count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.curves.profile import Profile, TheoremName
@@ -13,10 +14,12 @@ from quaestor.accounting.theorems import (
     ADAPTIVE_OPTIMUM,
     CONCENTRATED,
     FIXED_IN_ADVANCE,
+    IN_BLOCKS,
     SHARP_MOMENTS,
 )
-from quaestor.accounting.theorems.bounded_range import ranges_of
+from quaestor.accounting.theorems.bounded_range import has_range, ranges_of
 from quaestor.accounting.theorems.losses import WorstDirection, privacy_loss
+from quaestor.accounting.theorems.range_game import RangeGame
 from quaestor.errors import TheoremDoesNotApply
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ __all__ = [
     "best_of_ranges",
     "concentrated_range",
     "non_adaptive_optimum",
+    "ranges_in_blocks",
 ]
 
 BEST = TheoremName(name="bounded range", source="the best of the above")
@@ -39,6 +43,9 @@ BEST_IN_ADVANCE = TheoremName(
 
 MOST_RELEASES = 1_000
 """Beyond so many the adaptive optimum takes many seconds: ask ``AdaptiveRange`` itself."""
+
+_WIDTH, _MIXED_WIDTH = 1e-3, 5e-3
+"""What is aimed at where nothing is asked for: ranges alone, and beside other releases."""
 
 
 def adaptive_optimum(releases: Iterable[Release], *, width: float = 1e-3) -> AdaptiveRange:
@@ -72,6 +79,22 @@ def non_adaptive_optimum(releases: Iterable[Release]) -> NonAdaptiveRange:
     return NonAdaptiveRange(count=count, epsilon=epsilon)
 
 
+def ranges_in_blocks(releases: Iterable[Release]) -> RangeGame:
+    """What releases of bounded range come to in blocks, beside whatever else there is.
+
+    Theorem:
+        Dong, Durfee, Rogers 2020, Theorem 3, for blocks of equal releases, whose pairs of worlds
+        compose: stated and proved in :mod:`quaestor.accounting.theorems.range_game`.
+
+    >>> from quaestor.accounting.releases import BoundedRange
+    >>> curve = ranges_in_blocks([BoundedRange(epsilon=0.15) * 3000])
+    >>> 32.43 < curve.epsilon_bounds(delta=1e-9).upper < 32.46
+    True
+    """
+    history = tuple(releases)
+    return RangeGame(history, losses=privacy_loss(history))
+
+
 def concentrated_range(releases: Iterable[Release]) -> WorstDirection:
     r"""Bounded range as concentrated privacy, beside whatever else there is.
 
@@ -98,26 +121,41 @@ class Best(Profile):
     All curves are sound; some of them are brackets of the truth, and have lower ends.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what is known, and how well
         self,
         theorem: TheoremName,
         *,
         brackets: Sequence[Profile],
         others: Sequence[Profile] = (),
+        attained: Sequence[Profile] = (),
+        game: Profile | None = None,
+        width: float = _WIDTH,
     ) -> None:
-        """Take both ends of ``brackets``, and the upper ends of ``others``."""
+        """Take both ends of ``brackets``, upper ends of ``others``, lower ends of ``attained``.
+
+        ``game``, which costs most, is asked where these are wider than ``width``.
+        """
         self.theorem, self._brackets, self._others = theorem, brackets, others
+        self._attained, self._game, self._width = attained, game, width
 
     def parts(self) -> tuple[Profile, ...]:
-        """Each of the curves."""
-        return (*self._brackets, *self._others)
+        """Each of the curves that bound the answer from above."""
+        game = () if self._game is None else (self._game,)
+        return (*self._brackets, *self._others, *game)
 
     def shared(self) -> Best:
         """The same of curves for many points."""
         brackets, others = (
             [profile.shared() for profile in each] for each in (self._brackets, self._others)
         )
-        return Best(self.theorem, brackets=brackets, others=others)
+        return Best(
+            self.theorem,
+            brackets=brackets,
+            others=others,
+            attained=self._attained,
+            game=self._game,
+            width=self._width,
+        )
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the least delta."""
@@ -140,9 +178,15 @@ class Best(Profile):
     def _ask(self, question: Callable[[Profile], Bounds]) -> Bounds:
         brackets = [question(profile) for profile in self._brackets]
         uppers = [question(profile).upper for profile in self._others]
-        lower = max(bounds.lower for bounds in brackets)
+        lowers = [question(profile).lower for profile in self._attained]
+        lower = max([*lowers, *(bounds.lower for bounds in brackets)])
         upper = min([*uppers, *(bounds.upper for bounds in brackets)])
-        return Bounds(lower=min(lower, upper), upper=upper)
+        found = Bounds(lower=min(lower, upper), upper=upper)
+        if self._game is None or found.relative_width <= self._width:
+            return found
+        narrower = question(self._game)
+        upper = min(upper, narrower.upper)
+        return Bounds(lower=min(max(lower, narrower.lower), upper), upper=upper)
 
 
 def best_of_ranges(
@@ -150,7 +194,7 @@ def best_of_ranges(
     *,
     losses: WorstDirection,
     in_advance: bool,
-    width: float = 1e-3,
+    width: float | None = None,
 ) -> Profile:
     """The tightest sound answer about releases of which some have a bounded range.
 
@@ -165,20 +209,23 @@ def best_of_ranges(
     theorem = BEST_IN_ADVANCE if in_advance else BEST
     brackets: list[Profile] = [losses]
     others = [CONCENTRATED.of(releases)]
-    try:
-        ranges = ranges_of(releases)
-    except TheoremDoesNotApply:
-        return Best(theorem, brackets=brackets, others=others)
-    others.append(SHARP_MOMENTS.of(releases))
-    if in_advance and len(ranges) == 1:
-        brackets.append(FIXED_IN_ADVANCE.of(releases))
-        return Best(theorem, brackets=brackets, others=others)
-    try:
-        adaptive = ADAPTIVE_OPTIMUM.names(adaptive_optimum(releases, width=width))
-    except TheoremDoesNotApply:
-        return Best(theorem, brackets=brackets, others=others)
-    if in_advance:  # whoever fixes queries in advance can do less harm, not more
-        others.append(adaptive)
-    else:
-        brackets.append(adaptive)
-    return Best(theorem, brackets=brackets, others=others)
+    attained: list[Profile] = []
+    mixed = not all(map(has_range, releases))
+    width = (_MIXED_WIDTH if mixed else _WIDTH) if width is None else width
+    if not mixed:
+        others.append(SHARP_MOMENTS.of(releases))
+        if len(ranges_of(releases)) == 1:
+            fixed = FIXED_IN_ADVANCE.of(releases)
+            if in_advance:
+                return Best(theorem, brackets=[*brackets, fixed], others=others)
+            attained.append(fixed)  # by an analyst who does not adapt
+        with suppress(TheoremDoesNotApply):
+            adaptive = ADAPTIVE_OPTIMUM.names(adaptive_optimum(releases, width=width))
+            # whoever fixes queries in advance can do less harm, not more
+            (others if in_advance else brackets).append(adaptive)
+    game = None
+    with suppress(TheoremDoesNotApply):
+        game = IN_BLOCKS.names(RangeGame(releases, losses=losses, width=width))
+    return Best(
+        theorem, brackets=brackets, others=others, attained=attained, game=game, width=width
+    )

@@ -130,23 +130,28 @@ class Product:
 
     def typical_epsilon(self, delta: float) -> float:
         """The epsilon of the moment bound at ``delta``: a little more than the truth."""
-        nats = -math.log(max(delta, 5e-324))
-
-        def bound(thetas: Floats) -> Floats:
-            return (self.rough_log_moments(thetas) + nats + conversion(thetas)) / thetas
-
+        bound = self._epsilon_bound(delta)
         with rough_arithmetic():
             theta = least_point(bound, ratio=1.2)
             return max(float(bound(np.array([theta]))[0]), 1e-12)
 
+    def best_order(self, *, delta: float | None = None, epsilon: float | None = None) -> float:
+        """About the order at which the moment bound is least, at a delta or else an epsilon."""
+        bound = self._delta_bound(epsilon or 0.0) if delta is None else self._epsilon_bound(delta)
+        with rough_arithmetic():
+            return least_point(bound, ratio=1.2)
+
+    def _epsilon_bound(self, delta: float) -> Callable[[Floats], Floats]:
+        nats = -math.log(max(delta, 5e-324))
+        return lambda thetas: (self.rough_log_moments(thetas) + nats + conversion(thetas)) / thetas
+
+    def _delta_bound(self, epsilon: float) -> Callable[[Floats], Floats]:
+        return lambda thetas: self.rough_log_moments(thetas) - thetas * epsilon + conversion(thetas)
+
     def moment_delta(self, epsilon: float) -> float:
         """The moment bound on delta, certified: every order is sound, so any will do."""
-
-        def bound(thetas: Floats) -> Floats:
-            return self.rough_log_moments(thetas) - thetas * epsilon + conversion(thetas)
-
         with rough_arithmetic():  # only a choice
-            order = least_point(bound, ratio=1.001)
+            order = least_point(self._delta_bound(epsilon), ratio=1.001)
         try:
             value, error = self.log_moment(np.array([complex(order)]))
         except (BeyondFloats, ValueError, MemoryError):

@@ -21,9 +21,11 @@ from quaestor.accounting.numerics.complexes import UNIT
 from quaestor.errors import CertificationFault
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
-__all__ = ["FiniteLoss"]
+__all__ = ["FiniteLoss", "SmoothLoss"]
 
 _MOST_ATOMS = 32
 _NOTHING = Bounds.exactly(0.0)
@@ -127,7 +129,7 @@ class FiniteLoss(Law):
         if self.losses.size < 2:
             return np.zeros(low.shape)
         exponents = theta * self.losses + self.log_masses
-        heaviest = np.argsort(-exponents)[:_MOST_ATOMS]
+        heaviest = self._decaying(exponents)
         tilted = exponents - exponents[heaviest[0]]
         weights = np.exp(tilted[heaviest]) / np.sum(np.exp(tilted))
         losses = self.losses[heaviest]
@@ -136,6 +138,17 @@ class FiniteLoss(Law):
             return np.zeros(low.shape)
         blur = self.blur + 8 * UNIT * float(np.max(np.abs(losses)))
         return decay_of_atoms(losses, weights * 0.999, low, high, blur=blur)
+
+    def _decaying(self, exponents: Floats) -> NDArray[np.intp]:
+        """The atoms whose differences show the decay, the heaviest first."""
+        return np.argsort(-exponents)[:_MOST_ATOMS]
+
+
+class SmoothLoss(FiniteLoss):
+    """Many atoms that stand for a density: a few of the heaviest, apart, show its decay as well."""
+
+    def _decaying(self, exponents: Floats) -> NDArray[np.intp]:
+        return np.argsort(-exponents)[: 2 * _MOST_ATOMS : 8]
 
 
 def _check_losses(law: FiniteLoss) -> None:
