@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["COMMAND_LINE", "STARTUPS", "Startup", "median_seconds"]
+__all__ = ["COMMAND_LINE", "STARTUPS", "Startup", "cold_lines", "median_seconds"]
 
 _RUNS = 5
 
@@ -41,6 +44,76 @@ STARTUPS = (
     COMMAND_LINE,
 )
 
+_CATALOG = """
+[tables.visits]
+database = "visits.duckdb"
+unit = "patient"
+rows = 3
+groups = 1
+
+[tables.visits.columns]
+patient = "integer"
+age = { kind = "integer", low = 0, high = 120 }
+
+[accounts.research]
+epsilon = 1000.0
+delta = 1e-6
+"""
+_ENGINES = "import numpy, duckdb, sqlite3"
+
+
+def cold_lines() -> list[str]:
+    """What commands take from cold, beside what importing their engines takes, in turns."""
+    with tempfile.TemporaryDirectory() as folder:
+        engines, epsilon, query = _cold(Path(folder))
+
+    def line(words: str, spent: tuple[float, float], goal: str) -> str:
+        ratio = spent[1] / engines[1]
+        return f"- {words}: {spent[0]:.2f} ({spent[1]:.2f}), {ratio:.1f} times (goal: {goal})"
+
+    return [
+        "",
+        f"From cold, the best of {_RUNS}, in seconds; processor time in brackets, and as a multiple",
+        f"of that of `{_ENGINES}` in the same run, {engines[0]:.2f} ({engines[1]:.2f}):",
+        "",
+        line("`quaestor epsilon`", epsilon, "0.9"),
+        line("`quaestor query`, a new question of 100,000 rows", query, "3"),
+        "",
+    ]
+
+
+def _cold(folder: Path) -> list[tuple[float, float]]:
+    import duckdb
+
+    with duckdb.connect(str(folder / "visits.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE visits AS SELECT i % 10_000 AS patient, 18 + i % 70 AS age "
+            "FROM range(100_000) AS rows(i)"
+        )
+    (folder / "quaestor.toml").write_text(_CATALOG, encoding="utf-8")
+    _spent(("-m", "quaestor", "account", "open", "research"), folder)
+    found: list[list[tuple[float, float]]] = [[], [], []]
+    for run in range(_RUNS + 1):
+        asked = f"SELECT COUNT(*) AS n, AVG(age) AS mean FROM visits WHERE age > {run}.5"  # noqa: S608
+        commands = (
+            ("-c", _ENGINES),
+            COMMAND_LINE.arguments,
+            ("-m", "quaestor", "query", "--epsilon", "0.1", asked),
+        )
+        for spent, command in zip(found, commands, strict=True):
+            spent.append(_spent(command, folder))
+    return [(min(w for w, _ in spent[1:]), min(c for _, c in spent[1:])) for spent in found]
+
+
+def _spent(arguments: tuple[str, ...], folder: Path) -> tuple[float, float]:
+    """Seconds of wall clock, and of processor time, in a fresh process."""
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = (sys.executable, *arguments)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - start, used
+
 
 def median_seconds(startup: Startup) -> float:
     """The median of five runs in fresh processes, after one that warms the disk's cache."""
@@ -51,3 +124,7 @@ def median_seconds(startup: Startup) -> float:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds[1:])
+
+
+if __name__ == "__main__":
+    print("\n".join(cold_lines()))

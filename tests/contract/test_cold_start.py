@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import quaestor
@@ -21,6 +22,25 @@ except SystemExit as ended:
     assert not ended.code, ended.code
 print(json.dumps(sorted(sys.modules)))
 """
+CATALOG = """
+[tables.visits]
+database = "visits.duckdb"
+unit = "patient"
+rows = 3
+groups = 1
+
+[tables.visits.columns]
+patient = "integer"
+age = { kind = "integer", low = 0, high = 120 }
+
+[accounts.research]
+epsilon = 10.0
+delta = 1e-6
+"""
+QUERY = ["query", "--epsilon", "0.1", "SELECT COUNT(*) AS n, AVG(age) AS mean FROM visits"]
+
+UNUSED = ("quaestor.service", "quaestor.client", "quaestor.audit", "quaestor.interop",
+          "quaestor.curator.reports", "quaestor.curator.inspection")  # fmt: skip
 
 
 def modules_of(*words: str, folder: Path | None = None) -> set[str]:
@@ -39,8 +59,46 @@ def test_the_accountant_imports_its_own_command_and_nothing_of_the_curator() -> 
     imported = modules_of(*EPSILON)
     commands = {name for name in imported if name.startswith("quaestor.cli.commands.")}
     assert commands == {"quaestor.cli.commands.composition"}
-    unwanted = {"quaestor.curator", "quaestor.ledger", "quaestor.public_names", "numpy"}
+    unwanted = {"quaestor.curator", "quaestor.ledger", "quaestor.public_names", "numpy", "pydantic"}
     assert not unwanted & imported
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """What a question imports, on an account that is open."""
+    folder = tmp_path_factory.mktemp("asked")
+    (folder / "quaestor.toml").write_text(CATALOG, encoding="utf-8")
+    with duckdb.connect(str(folder / "visits.duckdb")) as connection:
+        connection.execute("CREATE TABLE visits AS SELECT 1 AS patient, 40 AS age")
+    modules_of("account", "open", "research", folder=folder)
+    return modules_of(*QUERY, folder=folder)
+
+
+@pytest.mark.parametrize(
+    "unwanted",
+    [
+        "sqlalchemy",
+        "alembic",
+        "asyncio",
+        "pydantic",
+        "pyarrow",
+        "pandas",
+        "ibis",
+        "psycopg",
+        "scipy",
+        "jinja2",
+    ],
+)
+def test_a_question_of_a_file_imports_no_other_engine_and_no_framework(
+    asked: set[str], unwanted: str
+) -> None:
+    assert unwanted not in asked
+
+
+def test_a_question_imports_its_own_command_and_nothing_of_the_service(asked: set[str]) -> None:
+    commands = {name for name in asked if name.startswith("quaestor.cli.commands.")}
+    assert commands == {"quaestor.cli.commands.query"}
+    assert not {name for name in asked if name.startswith(UNUSED)}
 
 
 def test_importing_the_package_imports_no_mathematics() -> None:

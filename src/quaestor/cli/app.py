@@ -6,6 +6,7 @@ else.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -17,9 +18,13 @@ import typer
 
 import quaestor
 from quaestor.cli.options import REFUSED
+from quaestor.cli.plain_values import read_plainly
 from quaestor.errors import BudgetExceeded, InvalidParameter, QuaestorError
 
 __all__ = ["app", "exit_status", "main"]
+
+_PATIENCE = (500_000, 20, 50)
+"""How much is allocated before Python looks for garbage: a third of a start was spent looking."""
 
 # typer has had click as a dependency and as a part of itself; this is its error in both cases
 _ClickException: Any = next(
@@ -164,8 +169,11 @@ def _options(
 
 def main() -> NoReturn:
     """Run the command line; errors become a sentence, or JSON, and an exit status."""
+    gc.set_threshold(*_PATIENCE)
     try:
-        status = _needed()(standalone_mode=not _wants_json())
+        command = typer.main.get_command(_needed())
+        read_plainly(command)
+        status = command(standalone_mode=not _wants_json())
     except QuaestorError as error:
         _report(error.code, str(error), error.fields())
         sys.exit(exit_status(type(error)))

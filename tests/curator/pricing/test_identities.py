@@ -61,7 +61,7 @@ def written_at_once(priced: Priced, catalog: Catalog) -> str:
 
 
 def queries(count: int) -> list[Query]:
-    found = []
+    found: list[Query] = []
     for each in statements(CATALOG, 20_261_118, count):
         try:
             asked = plan_question(each.sql, CATALOG)

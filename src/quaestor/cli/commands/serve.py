@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Annotated
 
 import typer
@@ -10,6 +11,9 @@ from quaestor.cli.drawing.numbers import say
 from quaestor.cli.options import CatalogFile
 
 __all__ = ["serve"]
+
+_USUAL = (700, 10, 10)
+"""How often Python looks for garbage by itself; commands that end soon hardly do."""
 
 
 def serve(  # noqa: PLR0913  # what an operator decides
@@ -87,4 +91,5 @@ def serve(  # noqa: PLR0913  # what an operator decides
         grace=grace,
         dev=dev,
     )
+    gc.set_threshold(*_USUAL)
     server.serve(settings, say=lambda words: say(words, plain=True))

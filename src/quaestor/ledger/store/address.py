@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,17 +56,16 @@ def make_file(draft: Path) -> None:
 
 def place_of(location: str | Path) -> Path | URL:
     """The file, or the server's address, that was meant."""
-    try:
-        from sqlalchemy import exc, make_url
-    except ImportError:
-        raise MissingExtra("sqlalchemy", extra="ledger", purpose="the ledger") from None
-
+    if find_spec("sqlalchemy") is None:
+        raise MissingExtra("sqlalchemy", extra="ledger", purpose="the ledger")
     if isinstance(location, Path) or (isinstance(location, str) and "://" not in location):
         if not str(location) or "\0" in str(location) or str(location) == ":memory:":
             raise InvalidParameter("ledger", location, _VALID)
         return Path(location).resolve()
     if not isinstance(location, str):
         raise InvalidParameter("ledger", type(location).__name__, _VALID)
+    from sqlalchemy import exc, make_url
+
     scheme = location.partition("://")[0]
     try:
         url = make_url(location)

@@ -1,7 +1,8 @@
 """A store: transactions, statements, and the driver's complaints in our own words.
 
-SQLAlchemy knows the addresses, pools the connections and runs the migrations; statements go to the
-driver as they are, for a charge is to cost little more than the commit that makes it durable.
+SQLAlchemy knows the addresses of servers, pools connections to them and runs the migrations. A file
+has a pool of its own, and needs SQLAlchemy for migrations only. Statements go to the driver as they
+are, for a charge is to cost little more than the commit that makes it durable.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
-
-from sqlalchemy import exc
 
 from quaestor.errors import QuaestorError
 from quaestor.ledger.store import statements as sql
@@ -22,21 +21,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from sqlalchemy import Connection, Engine, PoolProxiedConnection
+    from sqlalchemy import Connection
 
+    from quaestor.ledger.store.connection_pool import LentConnection, Pool
     from quaestor.ledger.store.group_commit import Job
 
-__all__ = ["POOL", "WAIT", "Identity", "Locked", "Row", "SeenHead", "Session", "Store"]
+__all__ = [
+    "POOL_PATIENCE",
+    "POOL_SIZE",
+    "WAIT",
+    "Identity",
+    "Locked",
+    "Row",
+    "SeenHead",
+    "Session",
+    "Store",
+]
 
 WAIT = 60.0
 """How many seconds a process waits for others to let go of the ledger."""
 
-POOL: dict[str, Any] = {
-    "pool_size": 8,
-    "max_overflow": 0,
-    "pool_timeout": 10 * WAIT,
-    "pool_use_lifo": True,
-}
+POOL_SIZE = 8
+POOL_PATIENCE = 10 * WAIT
 """Threads queue for few connections: a long wait, and not an error, if there are very many."""
 
 Row = tuple[Any, ...]
@@ -79,7 +85,7 @@ class Session(ABC):
     def __init__(self, store: Store, *, writing: bool) -> None:
         """Take a connection."""
         self._store, self._generation = store, store.generation
-        self._pooled: PoolProxiedConnection = store.connected(writing=writing)
+        self._pooled: LentConnection = store.connected(writing=writing)
         driver: Any = self._pooled.driver_connection
         self._driver = driver
 
@@ -150,21 +156,27 @@ class Store(ABC):
     begin_reading: ClassVar[str]
     complaint: ClassVar[type[Exception]]
     """The root of the driver's own errors."""
+    crowded: ClassVar[type[Exception]]
+    """What a pool raises if all of its connections are in use for too long."""
     shared_writer: ClassVar[bool]
     """Whether all accounts have one lock, so that one thread may write for all of them."""
 
     def __init__(self) -> None:
         """Prepare connections; those that write are never used by a thread that is interrupted."""
         self._process, self.generation = os.getpid(), 0
-        self._reading, self._writing = self.engine(writing=False), self.engine(writing=True)
+        self._reading, self._writing = self.pool(writing=False), self.pool(writing=True)
         self._writers: dict[str, GroupWriter] = {}
         self.identity = Identity("", "ledger")
         self.totals: dict[str, Any] = {}
         """What was last known of each account's totals (``ledger.cashier`` reads it)."""
 
     @abstractmethod
-    def engine(self, *, writing: bool) -> Engine:
+    def pool(self, *, writing: bool) -> Pool:
         """Connections that are made when they are needed."""
+
+    @abstractmethod
+    def migration_connection(self) -> AbstractContextManager[Connection]:
+        """A connection of SQLAlchemy's, for changes of the tables."""
 
     @abstractmethod
     def begun(self, begin: str) -> Session:
@@ -268,8 +280,10 @@ class Store(ABC):
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
         """A transaction for changes of the tables themselves, one process at a time."""
+        from sqlalchemy import exc
+
         try:
-            with self._reading.connect() as connection:
+            with self.migration_connection() as connection:
                 connection.exec_driver_sql(self.begin_writing)
                 self.prepare_migration(connection)
                 yield connection
@@ -277,7 +291,7 @@ class Store(ABC):
         except exc.DBAPIError as problem:
             raise self.trouble(problem.orig or problem, connected=True) from None
 
-    def connected(self, *, writing: bool) -> PoolProxiedConnection:
+    def connected(self, *, writing: bool) -> LentConnection:
         """A connection of this process; those of a parent are left alone."""
         if self._process != os.getpid():
             self._forget_connections()
@@ -286,12 +300,12 @@ class Store(ABC):
             return (self._writing if writing else self._reading).raw_connection()
         except self.complaint as problem:
             raise self.trouble(problem, connected=False) from None
-        except exc.TimeoutError:
+        except self.crowded:
             raise unavailable("crowded") from None
 
     def _forget_connections(self) -> None:
-        for engine in (self._reading, self._writing):
-            engine.dispose(close=False)
+        for pool in (self._reading, self._writing):
+            pool.dispose(close=False)
 
     def first_row(self, statement: str) -> Row | bool | None:
         """The first row, None if there is none, or False if the statement's table is not there."""
@@ -312,5 +326,5 @@ class Store(ABC):
 
     def close(self) -> None:
         """Let go of all connections."""
-        for engine in (self._reading, self._writing):
-            engine.dispose()
+        for pool in (self._reading, self._writing):
+            pool.dispose()

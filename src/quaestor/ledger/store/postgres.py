@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import pq
-from sqlalchemy import create_engine, event
+from sqlalchemy import create_engine, event, exc
 
 from quaestor.ledger.store import statements as sql
-from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
+from quaestor.ledger.store.base import POOL_PATIENCE, POOL_SIZE, WAIT, Locked, Row, Session, Store
 from quaestor.ledger.store.driver_errors import postgres_trouble, unavailable
 from quaestor.ledger.store.postgres_step import ServerClock, append_in_one_step, is_silent
 from quaestor.ledger.store.postgres_wire import PATIENCE, BoundedConnection, Statement, exchange
@@ -181,6 +181,7 @@ class PostgresStore(Store):
     begin_writing = "BEGIN ISOLATION LEVEL READ COMMITTED"
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
     complaint = psycopg.Error
+    crowded = exc.TimeoutError
     shared_writer = False
 
     def __init__(self, url: URL, *, read_only: bool = False) -> None:
@@ -190,7 +191,14 @@ class PostgresStore(Store):
         self._spare = SpareConnection(self._connect_for_steps)
         super().__init__()
 
-    def engine(self, *, writing: bool) -> Engine:
+    _reading: Engine
+    _writing: Engine
+
+    def migration_connection(self) -> Connection:
+        """A connection of the pool."""
+        return self._reading.connect()
+
+    def pool(self, *, writing: bool) -> Engine:
         """Connections that are made when they are needed."""
         engine = create_engine(
             self._url.set(drivername="postgresql+psycopg"),
@@ -198,7 +206,10 @@ class PostgresStore(Store):
             connect_args=_CONNECT,
             hide_parameters=True,
             pool_reset_on_return=None,  # see _reset
-            **POOL,
+            pool_size=POOL_SIZE,
+            max_overflow=0,
+            pool_timeout=POOL_PATIENCE,
+            pool_use_lifo=True,
         )
         event.listen(engine, "reset", _reset)
 

@@ -9,16 +9,16 @@ import secrets
 import sqlite3
 import time
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sqlalchemy import URL, QueuePool, create_engine, event
-
 from quaestor.errors import LedgerCorrupted
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.store import statements as sql
-from quaestor.ledger.store.base import POOL, WAIT, Locked, Row, Session, Store
+from quaestor.ledger.store.base import POOL_PATIENCE, POOL_SIZE, WAIT, Locked, Row, Session, Store
+from quaestor.ledger.store.connection_pool import ConnectionPool
 from quaestor.ledger.store.driver_errors import NOT_A_LEDGER, sqlite_trouble, unavailable
 from quaestor.ledger.store.file_identity import FileWatch, refuse_network
 from quaestor.ledger.store.spare_connection import SpareConnection
@@ -28,7 +28,7 @@ from quaestor.ledger.store.sqlite_step import append_in_one_step, prepare_step
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
 
     from quaestor.errors import QuaestorError
 
@@ -125,6 +125,7 @@ class SQLiteStore(Store):
     begin_writing = "BEGIN IMMEDIATE"
     begin_reading = "BEGIN"
     complaint = sqlite3.Error
+    crowded = TimeoutError
     shared_writer = True
 
     def __init__(self, path: Path, *, read_only: bool = False, draft: bool = False) -> None:
@@ -141,20 +142,24 @@ class SQLiteStore(Store):
         self._spare = SpareConnection(self._connect_for_steps)
         super().__init__()
 
-    def engine(self, *, writing: bool) -> Engine:
+    def pool(self, *, writing: bool) -> ConnectionPool:
         """Connections that are made when they are needed."""
+        connect = partial(self._connect, writing=writing)
+        return ConnectionPool(connect, size=POOL_SIZE, patience=POOL_PATIENCE)
+
+    @contextmanager
+    def migration_connection(self) -> Iterator[Connection]:
+        """A connection of SQLAlchemy's, which is closed afterwards."""
+        from sqlalchemy import NullPool, create_engine
+
         engine = create_engine(
-            URL.create("sqlite", database=str(self.path)),
+            "sqlite://",
+            creator=partial(self._connect, writing=False),
             isolation_level="AUTOCOMMIT",
-            poolclass=QueuePool,
-            **POOL,
+            poolclass=NullPool,
         )
-
-        @event.listens_for(engine, "do_connect")
-        def _(*_: object) -> sqlite3.Connection:
-            return self._connect(writing=writing)
-
-        return engine
+        with engine.connect() as connection:
+            yield connection
 
     def _connect(self, *, writing: bool) -> SQLiteConnection:
         mode = "ro&immutable=1" if self._immutable else "ro" if self._read_only else "rw"
