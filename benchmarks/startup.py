@@ -73,8 +73,8 @@ def cold_lines() -> list[str]:
 
     return [
         "",
-        f"From cold, the best of {_RUNS}, in seconds; processor time in brackets, and as a multiple",
-        f"of that of `{_ENGINES}` in the same run, {engines[0]:.2f} ({engines[1]:.2f}):",
+        f"From cold, the best of {_RUNS}, in seconds; processor time in brackets, and as a",
+        f"multiple of that of `{_ENGINES}` in the same run, {engines[0]:.2f} ({engines[1]:.2f}):",
         "",
         line("`quaestor epsilon`", epsilon, "0.9"),
         line("`quaestor query`, a new question of 100,000 rows", query, "3"),

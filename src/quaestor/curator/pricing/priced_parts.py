@@ -187,10 +187,15 @@ def _geometric(
         if isinstance(drawn(start).one, releases.Laplace):  # its sensitivity is 1/4b larger
             start = (moved + math.sqrt(moved**2 + epsilon)) / (2 * epsilon)
 
-        def holds(scale: float) -> bool:
-            return (drawn(scale).epsilon or 0) <= spread * Fraction(epsilon)
+        allowed = spread * Fraction(epsilon)
+        tried: list[NoisyMeasure] = []
 
-        return drawn(few_digits_up(start, holds))
+        def holds(scale: float) -> bool:
+            tried.append(drawn(scale))
+            return (tried[-1].epsilon or 0) <= allowed
+
+        few_digits_up(start, holds)
+        return tried[-1]  # the first that holds ends the search
 
     return draw
 

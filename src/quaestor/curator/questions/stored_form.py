@@ -253,12 +253,14 @@ def to_wire(value: Any) -> Any:
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     name, wire = _listed(type(value))
-    told = {
-        each: to_wire(getattr(value, wire.renamed.get(each, each)))
-        for each in (*wire.names, *wire.later)
-    }
-    usual = {each for each, before in wire.later.items() if _same(told[each], to_wire(before))}
-    return {"is": name, **{each: part for each, part in told.items() if each not in usual}}
+    told = {"is": name}
+    for each in wire.names:
+        told[each] = to_wire(getattr(value, wire.renamed.get(each, each)))
+    for each, before in wire.later.items():
+        part = to_wire(getattr(value, wire.renamed.get(each, each)))
+        if not _same(part, to_wire(before)):
+            told[each] = part
+    return told
 
 
 def from_wire(data: Any) -> Any:
