@@ -269,7 +269,7 @@ def test_a_defect_after_the_charge_looks_the_same_too(
     def broken(*_arguments: object, **_named: object) -> None:
         raise RuntimeError("Jane Doe")
 
-    monkeypatch.setattr("quaestor.curator.pipeline.answer_of", broken)
+    monkeypatch.setattr("quaestor.curator.charged_questions.answer_of", broken)
     with pytest.raises(EngineFailed) as failure:
         curator.ask(BY_WARD, epsilon=0.1)
     assert failure.value.__context__ is None

@@ -17,10 +17,11 @@ from quaestor.curator.limits.question_bounds import (
     choose_question_bounds,
     plan_bounds,
 )
-from quaestor.curator.pipeline import answer_to, given_before, priced
+from quaestor.curator.pipeline import answer_to, priced
 from quaestor.curator.preview import meter_preview, preview
 from quaestor.curator.pricing.priced_question import Priced
 from quaestor.curator.sql.auto_calls import read_auto
+from quaestor.curator.stored_answers import given_before
 from quaestor.curator.tuned_tables import measured, priced_tune, units_by_bin
 from quaestor.errors import BudgetExceeded, RefusedQuery
 from quaestor.ledger.amounts import above

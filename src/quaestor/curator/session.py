@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -11,17 +12,12 @@ from quaestor.curator.auto_bounds import answered_auto, auto_of, preview_auto
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
 from quaestor.curator.engines.engine import EnginePool
 from quaestor.curator.limits.tune_plan import plan_tune
-from quaestor.curator.pipeline import (
-    Inquiry,
-    answered,
-    given_before,
-    kept_answer,
-    priced,
-    submitted,
-)
+from quaestor.curator.pipeline import Inquiry, answered, priced, submitted
 from quaestor.curator.plan_question import PlanQuestion
 from quaestor.curator.preview import preview
 from quaestor.curator.pricing.priced_question import Budget, plan, price
+from quaestor.curator.question_batch import QuestionBatch
+from quaestor.curator.stored_answers import given_before, kept_answer
 from quaestor.curator.tuned_tables import preview_tune, refuse_dependent, tune
 from quaestor.errors import InvalidParameter, UnknownAccount
 from quaestor.ledger import Ledger
@@ -38,6 +34,7 @@ if TYPE_CHECKING:
     from quaestor.curator.pricing.accuracy import Accuracy
     from quaestor.curator.pricing.budget_shares import Noise
     from quaestor.curator.tuned_tables import TunedTable
+    from quaestor.errors import QuaestorError
     from quaestor.ledger import Account
 
 __all__ = ["Curator", "OpenAccounts"]
@@ -312,6 +309,87 @@ class Curator:
             time_step=self.time_step,
         )
 
+    def ask_many(  # noqa: PLR0913  # as for one question
+        self,
+        questions: Sequence[PlanQuestion],
+        *,
+        account: str | None = None,
+        analyst: str = "",
+        purpose: str = "",
+        anew: bool = False,
+        approval: str = "",
+        audience: str = "",
+        member_of: tuple[str, ...] = (),
+    ) -> list[Answer | QuaestorError]:
+        r"""The answers to questions, asked in order; parameters as for :meth:`ask`.
+
+        Each question is charged, answered or refused by itself, at the same price and with the
+        same noise as if it were asked alone after those before it. Questions about the same rows
+        and groups are measured by one statement: the tables are read as seldom as possible. All
+        that are measured together are charged before the first of them is drawn.
+
+        Returns, for each question, its answer, or the error that asking it alone would raise.
+
+        Args:
+            questions: a list of :class:`PlanQuestion`.
+            account: who pays, if more than one account covers the dataset.
+            analyst: who asks; needed where the account has quotas.
+            purpose: why, for questions that say none themselves.
+            anew: to pay for other answers, though there may be some.
+            approval: what :meth:`submit_plan` has returned, where the account demands approval.
+            audience: who may see the answers, as for :meth:`ask`.
+            member_of: the groups that the analyst is in, whose answers are free.
+
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> catalog = '''
+        ... [tables.visits]
+        ... file = "visits.csv"
+        ... unit = "patient"
+        ... rows = 2
+        ... groups = 1
+        ... [tables.visits.columns]
+        ... patient = { kind = "integer" }
+        ... age = { kind = "integer", low = 0, high = 120 }
+        ... [accounts.trial]
+        ... epsilon = 1.0
+        ... delta = 1e-6
+        ... '''
+        >>> asked = [
+        ...     PlanQuestion(question="SELECT COUNT(*) AS n FROM visits", epsilon=0.25),
+        ...     PlanQuestion(question="SELECT SUM(age) AS s FROM visits", epsilon=50.0),
+        ...     PlanQuestion(question="SELECT AVG(age) AS a FROM visits", epsilon=0.25),
+        ... ]
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "visits.csv").write_text("patient,age\n1,40\n2,50\n")
+        ...     _ = Path(folder, "quaestor.toml").write_text(catalog)
+        ...     with Curator.from_file(Path(folder, "quaestor.toml")) as curator:
+        ...         _ = curator.open_account("trial")
+        ...         for one in curator.ask_many(asked):
+        ...             print(type(one).__name__)
+        Answer
+        BudgetExceeded
+        Answer
+        """
+        inquiries = [
+            replace(each, anew=anew, approval=approval, audience=audience, member_of=member_of)
+            for each in _plan_inquiries(questions, account, analyst, purpose)
+        ]
+        return self.answered_many(inquiries)
+
+    def answered_many(
+        self, inquiries: Sequence[Inquiry], *, progress: Callable[[str], None] | None = None
+    ) -> list[Answer | QuaestorError]:
+        """What :meth:`ask_many` returns, of inquiries, with a progress of its own."""
+        batch = QuestionBatch(
+            catalog=self.catalog,
+            accounts=self._accounts,
+            engines=self._engines,
+            progress=progress or self.progress,
+            time_step=self.time_step,
+        )
+        return batch.outcomes(inquiries)
+
     def stored(self, inquiry: Inquiry) -> Answer | None:
         """The stored answer to an inquiry that this analyst may see, if there is one."""
         if inquiry.anew or auto_of(inquiry) is not None:
@@ -391,22 +469,7 @@ class Curator:
             analyst: who will ask.
             purpose: why, for questions that say none themselves.
         """
-        if not isinstance(questions, list | tuple) or not all(
-            isinstance(each, PlanQuestion) for each in questions
-        ):
-            raise InvalidParameter("questions", questions, "a list of PlanQuestion(...)")
-        inquiries = [
-            Inquiry(
-                question=each.question,
-                budget=each.budget,
-                account=account,
-                analyst=analyst,
-                purpose=each.purpose or purpose,
-                rows=each.rows,
-                groups=each.groups,
-            )
-            for each in questions
-        ]
+        inquiries = _plan_inquiries(questions, account, analyst, purpose)
         payer, made = submitted(inquiries, catalog=self.catalog, accounts=self._accounts)
         return payer.name, made
 
@@ -582,3 +645,25 @@ def _to_be_opened(name: str) -> UnknownAccount:
             f"the catalog defines it, but it is not open yet: run  quaestor account open {name}"
         ),
     )
+
+
+def _plan_inquiries(
+    questions: Sequence[PlanQuestion], account: str | None, analyst: str, purpose: str
+) -> list[Inquiry]:
+    """The inquiries of a plan, on one account."""
+    if not isinstance(questions, list | tuple) or not all(
+        isinstance(each, PlanQuestion) for each in questions
+    ):
+        raise InvalidParameter("questions", questions, "a list of PlanQuestion(...)")
+    return [
+        Inquiry(
+            question=each.question,
+            budget=each.budget,
+            account=account,
+            analyst=analyst,
+            purpose=each.purpose or purpose,
+            rows=each.rows,
+            groups=each.groups,
+        )
+        for each in questions
+    ]

@@ -15,8 +15,9 @@ from quaestor.curator.answers.answer import Answer, AnswerColumn
 from quaestor.curator.engines.engine import EnginePool
 from quaestor.curator.limits.tune_plan import bare_query, loosened, price_tune
 from quaestor.curator.limits.tuned_limits import choose_limits, tuned_table
-from quaestor.curator.pipeline import Inquiry, answer_to, given_before, reached_blocks
+from quaestor.curator.pipeline import Inquiry, answer_to, reached_blocks
 from quaestor.curator.preview import preview
+from quaestor.curator.stored_answers import given_before
 from quaestor.errors import RefusedQuery
 
 if TYPE_CHECKING:

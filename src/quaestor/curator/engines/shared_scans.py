@@ -1,0 +1,99 @@
+"""Measurements of the same rows and cells share their statements: the tables are read once.
+
+What is measured of a cell does not depend on what else is measured of it: which units count in
+which cells follows from rows and cells alone. So a measurement with the draws of several has the
+exact figures of each, and each has its noise drawn from its own figures only, for what it has paid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from quaestor.curator.engines.stop import refuse_stopped
+from quaestor.curator.kernel.draws import NoisyTop
+from quaestor.errors import QuaestorError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from quaestor.curator.engines.engine import Engine
+    from quaestor.curator.kernel.figures import Exact, Prepared
+    from quaestor.curator.kernel.measurement import Measurement
+
+__all__ = ["measured_together", "united"]
+
+_MOST_DRAWS = 24
+"""How many draws share a statement: memory grows with the figures of every unit and cell."""
+
+
+def measured_together(
+    asked: Sequence[tuple[Engine, Measurement]],
+) -> list[tuple[Prepared, Exact] | None]:
+    """The exact figures of measurements, each with what draws its noise; None for what fails.
+
+    If a statement for several fails, each is measured by itself.
+    """
+    found: list[tuple[Prepared, Exact] | None] = [None] * len(asked)
+    for places in _sharing(asked):
+        engine = asked[places[0]][0]
+        measurements = [asked[place][1] for place in places]
+        try:
+            refuse_stopped()
+            _, exact = engine.measure(united(measurements))
+            for place, each in zip(places, measurements, strict=True):
+                found[place] = engine.prepare(each), _own(exact, each)
+        except QuaestorError:
+            if len(places) > 1:
+                for place in places:
+                    (found[place],) = measured_together([asked[place]])
+    return found
+
+
+def united(measurements: Sequence[Measurement]) -> Measurement:
+    """One measurement with the draws of all, of the same rows and cells; nobody draws from it."""
+    if len(measurements) == 1:
+        return measurements[0]
+    draws = dict.fromkeys(draw for each in measurements for draw in each.draws)
+    return replace(measurements[0], draws=tuple(draws))
+
+
+def _own(exact: Exact, measurement: Measurement) -> Exact:
+    """The figures of one of several measurements, and of no other."""
+    values = {measure: exact.values[measure] for measure in measurement.measures}
+    return replace(exact, values=values)
+
+
+def _sharing(asked: Sequence[tuple[Engine, Measurement]]) -> list[list[int]]:
+    """The places of measurements that one statement can answer, in order."""
+    shared: dict[Hashable, list[list[int]]] = {}
+    sizes: dict[int, int] = {}
+    for place, (engine, each) in enumerate(asked):
+        lists = shared.setdefault((id(engine), _common(each)), [[]])
+        size = len(each.all_draws)
+        places = lists[-1]
+        if places and sizes[id(places)] + size > _MOST_DRAWS:
+            places = []
+            lists.append(places)
+        places.append(place)
+        sizes[id(places)] = sizes.get(id(places), 0) + size
+    return [places for lists in shared.values() for places in lists]
+
+
+def _common(measurement: Measurement) -> Hashable:
+    """What measurements that share a statement have in common: all but what they draw.
+
+    The largest cells of a question are chosen by a draw of its own: it shares with its equals.
+    """
+    top = measurement.choice if isinstance(measurement.choice, NoisyTop) else None
+    private = measurement.choice is not None and top is None
+    return (
+        measurement.dataset,
+        measurement.rows,
+        measurement.cells,
+        measurement.blocks,
+        measurement.fine,
+        measurement.outer_groups,
+        top,
+        private,
+    )
