@@ -51,3 +51,37 @@ def test_a_closed_form_is_narrower_than_anyone_asks() -> None:
 def test_impossible_widths_are_refused(width: float) -> None:
     with pytest.raises(q.InvalidParameter, match="width"):
         q.compose(STEP).epsilon_bounds(delta=1e-6, width=width)
+
+
+@pytest.mark.parametrize(
+    ("release", "width"),
+    [
+        (q.BoundedRange(epsilon=1.0) * 2000, 1e-3),
+        (q.BoundedRange(epsilon=1.0) * 2000, 0.5),
+        (q.ZeroConcentratedDP(rho=0.01) * 3, 1e-3),
+        (q.Gaussian(sigma=5.0) * 10, 1e-10),
+        (q.DiscreteGaussian(sigma=5.0) * 10, 1e-10),
+        (STEP * 1000, 1e-10),
+        (STEP * 1000, 1e-3),
+        (q.PureDP(epsilon=0.1) * 30, 1e-10),
+    ],
+    ids=str,
+)
+def test_a_width_that_was_not_reached_is_said(release: q.Release, width: float) -> None:
+    spent = q.compose(release)
+    usual = spent.epsilon_bounds(delta=1e-6)
+    assert usual.missed_width is None
+    for found in (
+        spent.epsilon_bounds(delta=1e-6, width=width),
+        spent.delta_bounds(epsilon=usual.upper / 2, width=width),
+    ):
+        missed = found.relative_width > width
+        assert found.missed_width == (width if missed else None)
+        assert ("was asked for" in str(found)) == ("missed_width" in repr(found)) == missed
+
+
+def test_an_interval_that_missed_its_width_is_the_same_interval() -> None:
+    plain = q.Bounds(lower=1.0, upper=2.0)
+    missed = plain.held_against(width=0.1)
+    assert (missed == plain, hash(missed) == hash(plain)) == (True, True)
+    assert eval(repr(missed), {"Bounds": q.Bounds}).missed_width == 0.1  # noqa: S307  # our own

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -27,13 +27,19 @@ class Bounds:
         ``lower <= truth <= upper``, rounding included. Report ``upper`` where too small would be
         a privacy bug; ``lower`` says how much that could still be improved.
 
+    ``missed_width`` is the relative width that was asked for, if the interval is wider than that;
+    and else None.
+
     >>> bounds = Bounds(lower=0.5, upper=0.75)
     >>> bounds.width, 0.6 in bounds
     (0.25, True)
+    >>> print(bounds.held_against(width=0.1))
+    [0.5, 0.75] (0.33 wide; 0.1 was asked for)
     """
 
     lower: float
     upper: float
+    missed_width: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what is not an interval."""
@@ -68,6 +74,10 @@ class Bounds:
             return 0.0
         return math.inf if math.isinf(width) or self.upper == 0.0 else width / abs(self.upper)
 
+    def held_against(self, *, width: float) -> Bounds:
+        """The same, which says so if its relative width is more than ``width``."""
+        return replace(self, missed_width=width if self.relative_width > width else None)
+
     def overlaps(self, other: Bounds) -> bool:
         """Whether some point lies in both: two certified answers to one question always do."""
         return self.lower <= other.upper and other.lower <= self.upper
@@ -90,6 +100,19 @@ class Bounds:
             upper=max(min(self.upper, high), low),
         )
 
+    def __repr__(self) -> str:
+        """As it is made; a width that was missed is said."""
+        missed = "" if self.missed_width is None else f", missed_width={self.missed_width!r}"
+        return f"{type(self).__name__}(lower={self.lower!r}, upper={self.upper!r}{missed})"
+
     def __str__(self) -> str:
         """Both ends in full, like ``[2.369349990465166, 2.3693499904651665]``."""
-        return f"[{self.lower!r}, {self.upper!r}]"
+        ends = f"[{self.lower!r}, {self.upper!r}]"
+        return ends if self.missed_width is None else f"{ends} ({self.shortfall})"
+
+    @property
+    def shortfall(self) -> str:
+        """How wide it is and should have been, in words; empty if nothing was missed."""
+        if self.missed_width is None:
+            return ""
+        return f"{self.relative_width:.2g} wide; {self.missed_width:g} was asked for"

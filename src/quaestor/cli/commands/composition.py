@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -24,7 +24,10 @@ Width = Annotated[
     float | None,
     typer.Option(
         "--width",
-        help=("The relative width of the certified interval, such as 1e-6; narrower takes longer."),
+        help=(
+            "The relative width of the certified interval, such as 1e-6; narrower takes longer. "
+            "If it is out of reach, the answer says so."
+        ),
     ),
 ]
 AtMost = Annotated[
@@ -74,7 +77,12 @@ def epsilon(  # noqa: PLR0913  # what, at which delta, how closely, for whom
     composed = _composed(releases, in_advance=non_adaptive)
     bounds = composed.epsilon_bounds(delta=delta, width=width)
     _print_bounds(
-        {"epsilon": bounds}, {"delta": delta}, composed.theorem, at_most, verbose=verbose, json=json
+        {"epsilon": bounds},
+        {"delta": delta},
+        composed.theorem,
+        _Asked(width, at_most),
+        verbose=verbose,
+        json=json,
     )
 
 
@@ -94,21 +102,27 @@ def delta(  # noqa: PLR0913  # as for epsilon
         {"delta": bounds},
         {"epsilon": epsilon},
         composed.theorem,
-        at_most,
+        _Asked(width, at_most),
         verbose=verbose,
         json=json,
     )
+
+
+class _Asked(NamedTuple):
+    width: float | None
+    at_most: float | None
 
 
 def _print_bounds(  # noqa: PLR0913  # what was found, and how it is wanted
     found: dict[str, Bounds],
     at: dict[str, float],
     theorem: str,
-    at_most: float | None,
+    asked: _Asked,
     *,
     verbose: bool,
     json: bool,
 ) -> None:
+    at_most = asked.at_most
     [(name, bounds)], [(given, value)] = found.items(), at.items()
     if at_most is not None and not at_most >= 0:
         raise InvalidParameter("--at-most", at_most, "0 or a positive number")
@@ -116,16 +130,26 @@ def _print_bounds(  # noqa: PLR0913  # what was found, and how it is wanted
     if json:
         ends = {"lower": bounds.lower, "upper": bounds.upper}
         limit = {} if at_most is None else {"at_most": at_most, "holds": holds}
-        print_json({name: ends, given: value, "theorem": theorem, **limit})
+        print_json({name: ends, given: value, "theorem": theorem, **limit, **_width(bounds, asked)})
     else:
         say(f"{name} = [bold]{rounded_up(bounds.upper)}[/bold] at {given} = {typed(value)}")
         say(f"[dim]theorem: {theorem}[/dim]")
         if verbose:
             say(f"[dim]certified interval {interval(bounds)}[/dim]")
+        if bounds.missed_width is not None:
+            say(f"The width was not reached: {bounds.shortfall}. The answer is true all the same.")
         if at_most is not None:
             say(_verdict(bounds, at_most))
     if not holds:
         raise typer.Exit(REFUSED)
+
+
+def _width(bounds: Bounds, asked: _Asked) -> dict[str, object]:
+    """Of a width that was asked for, what became of it."""
+    if asked.width is None:
+        return {}
+    reached = bounds.missed_width is None
+    return {"width": {"asked": asked.width, "found": bounds.relative_width, "reached": reached}}
 
 
 def _verdict(bounds: Bounds, at_most: float) -> str:
