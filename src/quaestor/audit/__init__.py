@@ -38,6 +38,7 @@ from quaestor.audit.neighbours.spaces import (
     Rows,
 )
 from quaestor.audit.one_run import OneRunReport, audit_one_run
+from quaestor.audit.playback.record_play import Primitive, RecordedCall, Recording, record_play
 from quaestor.audit.playback.replay import Replay, replay
 from quaestor.audit.report import Finding, MeasuredPoint, Report
 from quaestor.audit.targets import Coin, FourPoints, Raised, Target, Timed, Vectorised, target_of
@@ -72,8 +73,11 @@ __all__ = [
     "Memberships",
     "OneRunReport",
     "Pairs",
+    "Primitive",
     "Raised",
     "RangeSeeker",
+    "RecordedCall",
+    "Recording",
     "Records",
     "Replay",
     "Report",
@@ -93,6 +97,7 @@ __all__ = [
     "audit_one_run",
     "audit_sequentially",
     "claim_of_tradeoff",
+    "record_play",
     "replay",
     "search",
     "sequential_experiment",

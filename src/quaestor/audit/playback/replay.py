@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quaestor.accounting.releases.base import check_count
+from quaestor.audit.facts import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Replay", "replay"]
+__all__ = ["Replay", "distance_of", "replay"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,7 @@ def replay(
         outputs = [target(x, g) for x, g in zip(neighbours, generators, strict=True)]
         states = [generator.bit_generator.state for generator in generators]
         paths += states[0] != states[1]
-        distance = _distance(*outputs)
+        distance = distance_of(*outputs)
         if distance is None:
             shapes += 1
         else:
@@ -78,7 +79,8 @@ def replay(
     return Replay(times=times, largest_difference=largest, other_path=paths, other_shape=shapes)
 
 
-def _distance(first: Any, second: Any) -> float | None:
+def distance_of(first: Any, second: Any) -> float | None:
+    """The L1 distance of two outputs; 0 for equal ones that are no numbers, None for others."""
     if isinstance(first, dict) and isinstance(second, dict):
         if first.keys() != second.keys():
             return None
@@ -86,7 +88,21 @@ def _distance(first: Any, second: Any) -> float | None:
     try:
         one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
     except (TypeError, ValueError):
-        return 0.0 if first == second else None
+        return _distance_of_parts(first, second)
     if one.shape != two.shape:
         return None
-    return float(np.sum(np.abs(one - two)))
+    with np.errstate(invalid="ignore"):
+        gaps = np.abs(one - two)
+    apart = np.where(np.isnan(one) & np.isnan(two) | (one == two), 0.0, gaps)
+    return float(np.sum(np.nan_to_num(apart, nan=np.inf, posinf=np.inf)))
+
+
+def _distance_of_parts(first: Any, second: Any) -> float | None:
+    """Of sequences part by part; all else is equal or not."""
+    if not (isinstance(first, list | tuple) and isinstance(second, list | tuple)):
+        return 0.0 if type(first) is type(second) and text_of(first) == text_of(second) else None
+    if len(first) != len(second):
+        return None
+    parts = [distance_of(one, two) for one, two in zip(first, second, strict=True)]
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
