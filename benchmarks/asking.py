@@ -6,11 +6,12 @@ import re
 import statistics
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 __all__ = ["asking_lines"]
 
@@ -56,6 +57,7 @@ def asking_lines() -> list[str]:
         f"  - planning and pricing: {_ms(found['priced'])}",
         f"  - writing its statements: {_ms(found['written'])}",
         f"- its engine, DuckDB: {_ms(found['engine'])}",
+        f"  - the same statements again: {_ms(found['plain'])}",
         f"  - with all numbers bound as parameters: {_ms(found['bound'])}",
         f"  - with prepared statements: {_ms(found['prepared'])}",
         f"- the same question again: {_ms(found['again'])}; a preview: {_ms(found['preview'])}",
@@ -91,12 +93,54 @@ class _Clock:
         return spent
 
 
+class _Timed:
+    """Clocks on the parts of a question, and the statements that were run for it."""
+
+    def __init__(self) -> None:
+        self._clocks = {name: _Clock() for name in ("engine", "priced", "written")}
+        self.statements: list[str] = []
+        self.connection: Any = None
+
+    def read(self) -> dict[str, Spent]:
+        return {name: clock.read() for name, clock in self._clocks.items()}
+
+    def _noted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        timed = self._clocks["engine"].over(function)
+
+        def run(connection: Any, sql: str) -> Any:
+            self.connection = connection
+            self.statements.append(sql)
+            return timed(connection, sql)
+
+        return run
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """While what is inside runs, these functions are timed."""
+        from quaestor.curator import pipeline
+        from quaestor.curator.engines import engine as engines
+        from quaestor.curator.engines.duckdb.connection import DuckConnection
+
+        places: dict[tuple[Any, str], Callable[..., Any]] = {
+            (DuckConnection, "rows"): self._noted,
+            (DuckConnection, "columns"): self._noted,
+            (pipeline, "priced"): self._clocks["priced"].over,
+            (engines, "prepare"): self._clocks["written"].over,
+        }
+        before = {place: getattr(*place) for place in places}
+        for (owner, name), way in places.items():
+            setattr(owner, name, way(getattr(owner, name)))
+        try:
+            yield
+        finally:
+            for (owner, name), usual in before.items():
+                setattr(owner, name, usual)
+
+
 def _questions(folder: Path) -> dict[str, Spent]:
     import duckdb
 
-    from quaestor.curator import Curator, pipeline
-    from quaestor.curator.engines import engine as engines
-    from quaestor.curator.engines.duckdb.connection import DuckConnection
+    from quaestor.curator import Curator
 
     with duckdb.connect(str(folder / "visits.duckdb")) as connection:
         connection.execute(
@@ -104,57 +148,30 @@ def _questions(folder: Path) -> dict[str, Spent]:
             "18 + i % 70 AS age FROM range(100_000) AS rows(i)"
         )
     (folder / "quaestor.toml").write_text(_CATALOG, encoding="utf-8")
-    clocks = {name: _Clock() for name in ("engine", "priced", "written")}
-    kept: list[Any] = []
-    kept_engines: list[Any] = []
+    timed = _Timed()
+    with Curator.from_file(folder) as curator, timed.running():
+        curator.open_account("research")
+        questions = map(_ASKED.format, range(_WARM + _QUESTIONS))
+        spent = [_one(curator, sql, timed) for sql in questions]
+    return {name: _median([each[name] for each in spent[_WARM:]]) for name in spent[0]}
 
-    def rows(self: Any, sql: str) -> Any:
-        kept.append(sql)
-        kept_engines[:] = [self]
-        return read(self, sql)
 
-    read = clocks["engine"].over(DuckConnection.rows)
-    places = ((DuckConnection, "rows"), (pipeline, "priced"), (engines, "prepare"))
-    before = [(owner, name, getattr(owner, name)) for owner, name in places]
-    DuckConnection.rows = rows  # type: ignore[method-assign]
-    for owner, name, part in ((pipeline, "priced", "priced"), (engines, "prepare", "written")):
-        setattr(owner, name, clocks[part].over(getattr(owner, name)))
-    spent: dict[str, list[Spent]] = {}
-
-    def note(name: str, found: Spent) -> None:
-        spent.setdefault(name, []).append(found)
-
-    try:
-        with Curator.from_file(folder) as curator:
-            curator.open_account("research")
-            for age in range(_WARM):
-                curator.ask(_ASKED.format(age), epsilon=0.1)
-            for age in range(_WARM, _WARM + _QUESTIONS):
-                sql = _ASKED.format(age)
-                for clock in clocks.values():
-                    clock.read()
-                kept.clear()
-                whole = _spent(lambda sql=sql: curator.ask(sql, epsilon=0.1))
-                found = {name: clock.read() for name, clock in clocks.items()}
-                for name, each in found.items():
-                    note(name, each)
-                engine = found["engine"]
-                note("beyond", (whole[0] - engine[0], whole[1] - engine[1]))
-                note("again", _spent(lambda sql=sql: curator.ask(sql, epsilon=0.1)))
-                other = f"{sql}.5"
-                note("preview", _spent(lambda other=other: curator.preview(other, epsilon=0.1)))
-                statements = [each for each in kept if each.startswith("SELECT") and "u" in each]
-                for name, each in _with_parameters(kept_engines[0], statements).items():
-                    note(name, each)
-    finally:
-        for changed, name, usual in before:
-            setattr(changed, name, usual)
-    return {name: _median(each) for name, each in spent.items()}
+def _one(curator: Any, sql: str, timed: _Timed) -> dict[str, Spent]:
+    timed.read()
+    timed.statements.clear()
+    whole = _spent(lambda: curator.ask(sql, epsilon=0.1))
+    found = timed.read()
+    engine = found["engine"]
+    found["beyond"] = whole[0] - engine[0], whole[1] - engine[1]
+    found["again"] = _spent(lambda: curator.ask(sql, epsilon=0.1))
+    found["preview"] = _spent(lambda: curator.preview(f"{sql}.5", epsilon=0.1))
+    asked = [each for each in timed.statements if " FROM " in each]
+    return found | _with_parameters(timed.connection, asked)
 
 
 def _with_parameters(connection: Any, statements: list[str]) -> dict[str, Spent]:
-    """The same statements with every number a parameter: bound at once, and prepared before."""
-    bound, prepared = [], []
+    """The same statements again: as they are, with every number a parameter, and prepared."""
+    plain, bound, prepared = [], [], []
     with connection._connection.cursor() as cursor:  # noqa: SLF001  # its own database
         for at, statement in enumerate(statements):
             values: list[Any] = []
@@ -170,12 +187,13 @@ def _with_parameters(connection: Any, statements: list[str]) -> dict[str, Spent]
             text = _WHOLES.sub(whole, _REALS.sub(real, statement))
             if cursor.execute(text, values).fetchall() != cursor.execute(statement).fetchall():
                 raise AssertionError("the statement with parameters is another one")
+            plain.append(_spent(lambda sql=statement: cursor.execute(sql).fetchall()))
             bound.append(_spent(lambda t=text, v=values: cursor.execute(t, v).fetchall()))
             cursor.execute(f"PREPARE question{at} AS {text}")
             written = (f"{x!r}::DOUBLE" if isinstance(x, float) else f"{x}::BIGINT" for x in values)
             run = f"EXECUTE question{at}({', '.join(written)})"
             prepared.append(_spent(lambda run=run: cursor.execute(run).fetchall()))
-    return {"bound": _sum(bound), "prepared": _sum(prepared)}
+    return {"plain": _sum(plain), "bound": _sum(bound), "prepared": _sum(prepared)}
 
 
 def _noise() -> Spent:
