@@ -58,6 +58,7 @@ def values_of(field: Field) -> st.SearchStrategy[Any]:
         "bool": st.booleans(),
         "int": st.integers(2, 1000),
         "Release": singles(),
+        "Release | ReleaseSum": singles(),
         "tuple[float, ...]": st.tuples(*[st.integers(0, 512)] * 2).map(
             lambda parts: (parts[0] / 1024, parts[1] / 1024, 1 - sum(parts) / 1024)
         ),
@@ -99,7 +100,8 @@ def example(kind: type[Release], **changed: Any) -> Release:
     """A release of this kind with plain parameters, but for those that are given."""
     plain: dict[str, Any] = {"float": 0.5, "int": 3, "population": 8, "bool": False}
     plain |= {"Release": PureDP(epsilon=0.5), "tuple[float, ...]": (0.25, 0.75)}
-    plain |= {"orders": (2.0, 3.0)}
+    plain |= {"orders": (2.0, 3.0), "mean": 2.0, "shape": None}
+    plain |= {"Release | ReleaseSum": PureDP(epsilon=0.5)}
     if kind is SampledWithReplacement:
         plain |= {"release": Gaussian(sigma=0.5)}
     parameters = {

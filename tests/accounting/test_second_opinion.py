@@ -35,6 +35,7 @@ from quaestor import (
     PureDP,
     RandomizedResponse,
     RenyiDP,
+    RepeatAndSelect,
     SampledWithoutReplacement,
     SampledWithReplacement,
     Staircase,
@@ -104,6 +105,7 @@ def test_no_release_asks_its_laws_for_a_second_opinion(monkeypatch: pytest.Monke
         MatrixMechanism(sigma=scale, matrix=((1.0, 0.0), (0.5, 1.0)), participations=2),
         ContinualCounting(sigma=scale, steps=4, strategy="binary_tree"),
         SampledWithReplacement(release=Gaussian(sigma=scale), sample=3, population=7),
+        RepeatAndSelect(release=Gaussian(sigma=scale), mean=5.0, shape=0.0),
     ]
     sampled = (PoissonSampled(release=each, rate=0.123) for each in inner)
     fixed = (SampledWithoutReplacement(release=each, sample=3, population=7) for each in inner)

@@ -122,6 +122,15 @@ IN_RELEASES = [
         '"probabilities": [0.75, 0.25]}'
     ),
     '{"type": "RenyiDP", "orders": [2.0, 8.0], "epsilons": [0.25, 1.0]}',
+    (
+        '{"type": "RepeatAndSelect", "release": {"type": "PureDP", "epsilon": 0.5}, '
+        '"mean": 4.0, "shape": 1.0}'
+    ),
+    (
+        '{"type": "RepeatAndSelect", "release": {"type": "ReleaseSum", "releases": '
+        '[{"type": "PureDP", "epsilon": 0.5}, {"type": "GaussianDP", "mu": 0.5}]}, '
+        '"mean": 4.0, "shape": null}'
+    ),
     '{"type": "PrivacyProfile", "epsilons": [0.5, 1.0], "deltas": [0.01, 0.001]}',
     '{"type": "GroupPrivacy", "release": {"type": "PureDP", "epsilon": 0.5}, "size": 3}',
     (

@@ -283,6 +283,43 @@ def test_their_calibration_runs_on_our_accountant() -> None:
     assert multiplier == pytest.approx(exact, rel=1e-5)
 
 
+@pytest.mark.parametrize("shape", [0.0, 1.0, 2.5, math.inf])
+@pytest.mark.parametrize("run", [GAUSSIAN, dp_event.ComposedDpEvent([GAUSSIAN, LAPLACE])])
+def test_the_best_run_costs_less_than_their_divergences_say(run: Any, shape: float) -> None:
+    event = dp_event.RepeatAndSelectDpEvent(run, 8.0, shape)
+    theirs = dp_accounting.rdp.RdpAccountant([1 + x / 10 for x in range(1, 640)]).compose(event)
+    ours = accountant(event)
+    assert ours.get_epsilon(1e-6) < theirs.get_epsilon(1e-6)
+    assert ours.get_epsilon(1e-6) > accountant(run).get_epsilon(1e-6)
+    assert to_dp_event(*from_dp_event(event)) == event
+
+
+def test_the_best_run_under_replacement_has_runs_under_replacement() -> None:
+    event = dp_event.RepeatAndSelectDpEvent(RESPONSE, 4.0, 1.0)
+    (release,) = from_dp_event(event, neighboring_relation=REPLACE)
+    (response,) = from_dp_event(RESPONSE, neighboring_relation=REPLACE)
+    assert release == q.RepeatAndSelect(release=response, mean=4.0, shape=1.0)
+    nothing = dp_event.RepeatAndSelectDpEvent(dp_event.NoOpDpEvent(), 4.0, 1.0)
+    assert from_dp_event(nothing) == ()
+    assert (
+        accountant(
+            dp_event.RepeatAndSelectDpEvent(dp_event.NonPrivateDpEvent(), 4.0, 1.0)
+        ).get_epsilon(1e-6)
+        == math.inf
+    )
+
+
+def test_every_kind_of_event_is_read_or_its_refusal_says_why() -> None:
+    from quaestor.interop.dp_accounting.conversion import _READERS
+
+    kinds = {
+        kind
+        for kind in vars(dp_event).values()
+        if isinstance(kind, type) and issubclass(kind, dp_event.DpEvent)
+    }
+    assert kinds - set(_READERS) == {dp_event.DpEvent, dp_event.UnsupportedDpEvent}
+
+
 # What is refused, and what is worth nothing.
 
 
@@ -334,7 +371,12 @@ def test_their_calibration_runs_on_our_accountant() -> None:
         (dp_event.RandomizedResponseDpEvent(1e-310, 2), REPLACE),
         (dp_event.SelfComposedDpEvent(GAUSSIAN, 0), ADD_OR_REMOVE),
         (dp_event.SelfComposedDpEvent(GAUSSIAN, 10**16), ADD_OR_REMOVE),
-        (dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 1.0, 1.0), ADD_OR_REMOVE),
+        (dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 0.5, 1.0), ADD_OR_REMOVE),
+        (dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 2.0, -1.0), ADD_OR_REMOVE),
+        (dp_event.RepeatAndSelectDpEvent(RESPONSE, 2.0, 1.0), ADD_OR_REMOVE),
+        (dp_event.RepeatAndSelectDpEvent(dp_event.UnsupportedDpEvent(), 2.0, 1.0), REPLACE),
+        (dp_event.UnsupportedDpEvent(), ADD_OR_REMOVE),
+        (dp_event.DpEvent(), ADD_OR_REMOVE),
     ],
 )
 def test_what_is_not_certain_is_refused(event: Any, relation: Any) -> None:

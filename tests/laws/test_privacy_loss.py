@@ -40,6 +40,7 @@ from quaestor import (
     RandomizedResponse,
     Release,
     RenyiDP,
+    RepeatAndSelect,
     Repeated,
     SampledWithoutReplacement,
     SampledWithReplacement,
@@ -379,6 +380,7 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
     "RenyiDP": (
         RenyiDP(orders=(1.5, 2.0, 4.0, 8.0, 32.0), epsilons=(0.01, 0.02, 0.03, 0.06, 0.3)),
     ),
+    "RepeatAndSelect": (RepeatAndSelect(release=PureDP(epsilon=0.5), mean=4.0, shape=1.0),),
     "PrivacyProfile": (
         PrivacyProfile(epsilons=(0.0, 0.1, 0.5, 1.0), deltas=(0.1, 0.05, 1e-3, 0.0)),
         PrivacyProfile(epsilons=(0.2,), deltas=(1e-4,)),

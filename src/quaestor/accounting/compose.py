@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from quaestor.accounting import theorems
 from quaestor.accounting.curve_answers import CurveAnswers, checked_delta, checked_epsilon
 from quaestor.accounting.explain import CurveQuestion, Explanation, explain
-from quaestor.accounting.neighbours import check_neighbours
 from quaestor.accounting.releases import ApproxDP, PureDP, Release, ReleaseSum, each_release
 from quaestor.accounting.releases.base import check_real
+from quaestor.accounting.releases.release_sum import check_neighbours
 from quaestor.accounting.second_opinion import (
     BlackBoxOpinion,
     Corroborated,

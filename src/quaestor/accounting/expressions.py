@@ -5,7 +5,7 @@
     releases =  release { "+" release }
     release  =  call [ "*" count ]  |  count "*" call
     call     =  name "(" [ field "=" value { "," field "=" value } ] ")"
-    value    =  number  |  "True"  |  "False"  |  call  |  list  |  word  |  "?"
+    value    =  number  |  "True"  |  "False"  |  releases  |  list  |  word  |  "?"
     list     =  "[" number { "," number } "]"  |  "[" list { "," list } "]"
 
 ``+`` joins releases that are made together. ``?`` marks the one parameter that ``calibrate`` is to
@@ -50,7 +50,7 @@ class _Unknown:
 class _Argument(NamedTuple):
     field: str
     column: int
-    value: float | int | str | _List | _Call | _Unknown
+    value: float | int | str | _List | tuple[_Term, ...] | _Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,14 @@ class _Call:
     name: str
     column: int
     arguments: tuple[_Argument, ...]
+
+
+class _Term(NamedTuple):
+    """One release of a sum, and how often."""
+
+    call: _Call
+    times: int
+    column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +95,28 @@ class Template:
         found = _unknown_in(self.call)
         if found is not None and value is None:
             _fail(self.text, found.column, "'?' is only for calibrate; write a number here")
-        release = self._build_call(self.call, value)
+        return self._build_term(_Term(self.call, self.count, self.count_column), value)
+
+    def _build_term(self, term: _Term, value: float | None) -> Release:
+        release = self._build_call(term.call, value)
         try:
-            return release if self.count == 1 else release * self.count
+            return release if term.times == 1 else release * term.times
         except InvalidParameter as problem:
-            raise InvalidExpression(self.text, self.count_column, str(problem)) from None
+            raise InvalidExpression(self.text, term.column, str(problem)) from None
+
+    def _build_argument(self, argument: _Argument, value: float | None) -> object:
+        given = argument.value
+        if isinstance(given, _Unknown):
+            return value
+        terms = _terms_of(argument)
+        if not terms:
+            return given
+        built = tuple(self._build_term(term, value) for term in terms)
+        return built[0] if len(built) == 1 else ReleaseSum(built)
 
     def _build_call(self, call: _Call, value: float | None) -> Release:
         parameters = {
-            argument.field: self._build_call(argument.value, value)
-            if isinstance(argument.value, _Call)
-            else value
-            if isinstance(argument.value, _Unknown)
-            else argument.value
-            for argument in call.arguments
+            argument.field: self._build_argument(argument, value) for argument in call.arguments
         }
         try:
             return build_release(call.name, parameters)
@@ -153,11 +169,19 @@ def _unknown_in(call: _Call) -> _Argument | None:
     for argument in call.arguments:
         if isinstance(argument.value, _Unknown):
             return argument
-        if isinstance(argument.value, _Call):
-            found = _unknown_in(argument.value)
+        for term in _terms_of(argument):
+            found = _unknown_in(term.call)
             if found is not None:
                 return found
     return None
+
+
+def _terms_of(argument: _Argument) -> tuple[_Term, ...]:
+    """The releases that are given as a parameter; none where it is something else."""
+    given = argument.value
+    if not isinstance(given, tuple):
+        return ()
+    return tuple(term for term in given if isinstance(term, _Term))
 
 
 def _meant(name: str) -> str:
@@ -215,29 +239,33 @@ class _Parser:
         return "the end" if self.ahead.kind == "end" else repr(self.ahead.text)
 
     def templates(self) -> tuple[Template, ...]:
-        found = [self._template()]
-        while self.ahead.text == "+":
-            self._take()
-            found.append(self._template())
+        found = [Template(self.text, *term) for term in self._terms(0)]
         if self.ahead.kind != "end":
             _fail(self.text, self.ahead.column, f"unexpected {self._found()} after the release")
         self._at_most_one_unknown()
         return tuple(found)
 
-    def _template(self) -> Template:
+    def _terms(self, depth: int) -> tuple[_Term, ...]:
+        found = [self._term(depth)]
+        while self.ahead.text == "+":
+            self._take()
+            found.append(self._term(depth))
+        return tuple(found)
+
+    def _term(self, depth: int) -> _Term:
         count, column = 1, 1
         if self.ahead.kind == "number":
             count, column = self._count()
             self._expect("*")
-            call = self._call(0)
+            call = self._call(depth)
         else:
-            call = self._call(0)
+            call = self._call(depth)
             if self.ahead.text == "*":
                 self._take()
                 count, column = self._count()
         if count < 1:
             _fail(self.text, column, f"count must be a positive whole number, got {count}")
-        return Template(self.text, call, count, column)
+        return _Term(call, count, column)
 
     def _at_most_one_unknown(self) -> None:
         unknowns = [token.column for token in self.tokens if token.text == "?"]
@@ -288,7 +316,7 @@ class _Parser:
             _fail(self.text, field.column, f"parameters are named: {release}(field=value, ...)")
         self._expect("=")
         ahead = self.ahead
-        if ahead.kind == "number":
+        if ahead.kind == "number" and self.tokens[self.place + 1].text != "*":
             return _Argument(field.text, field.column, _number(self._take()))
         if ahead.text == "?":
             self._take()
@@ -297,8 +325,10 @@ class _Parser:
             return _Argument(field.text, field.column, self._list())
         if ahead.text in _TRUTHS:
             return _Argument(field.text, field.column, _TRUTHS[self._take().text])
-        if ahead.kind == "name" and self.tokens[self.place + 1].text == "(":
-            return _Argument(field.text, field.column, self._call(depth + 1))
+        if ahead.kind == "number" or (
+            ahead.kind == "name" and self.tokens[self.place + 1].text == "("
+        ):
+            return _Argument(field.text, field.column, self._terms(depth + 1))
         if ahead.kind == "name" and _is_text(release, field.text):
             return _Argument(field.text, field.column, self._take().text)
         _fail(self.text, ahead.column, f"expected a number for {field.text}, found {self._found()}")

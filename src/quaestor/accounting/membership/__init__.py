@@ -9,8 +9,8 @@ from quaestor.accounting.membership.facts import All, Fact
 from quaestor.accounting.membership.result import AcrossComposition
 from quaestor.accounting.membership.rules import resolve
 from quaestor.accounting.membership.worst_case import MembershipQuestion
-from quaestor.accounting.neighbours import check_neighbours
 from quaestor.accounting.releases import Release, ReleaseSum
+from quaestor.accounting.releases.release_sum import check_neighbours
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:

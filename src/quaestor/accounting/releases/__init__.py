@@ -10,6 +10,7 @@ from quaestor.accounting.releases.derived.gaussian_mixture import MixtureOfGauss
 from quaestor.accounting.releases.derived.matrix_mechanism import MatrixMechanism
 from quaestor.accounting.releases.derived.profile_points import GroupPrivacy, PrivacyProfile
 from quaestor.accounting.releases.derived.renyi import RenyiDP
+from quaestor.accounting.releases.derived.repeat_select import RepeatAndSelect
 from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
 from quaestor.accounting.releases.derived.running_totals import ContinualCounting
 from quaestor.accounting.releases.derived.toeplitz import ToeplitzMechanism
@@ -52,6 +53,7 @@ __all__ = [
     "Release",
     "ReleaseSum",
     "RenyiDP",
+    "RepeatAndSelect",
     "Repeated",
     "SampledWithReplacement",
     "SampledWithoutReplacement",
@@ -87,6 +89,7 @@ RELEASES: dict[str, type[Release]] = {
     "MatrixMechanism": MatrixMechanism,
     "ContinualCounting": ContinualCounting,
     "RenyiDP": RenyiDP,
+    "RepeatAndSelect": RepeatAndSelect,
     "PrivacyProfile": PrivacyProfile,
     "GroupPrivacy": GroupPrivacy,
     "GraphSketch": GraphSketch,

@@ -362,7 +362,7 @@ class Release:
         described: dict[str, Any] = {"type": type(self).__name__}
         for field in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
             value = getattr(self, field.name)
-            described[field.name] = value.to_dict() if isinstance(value, Release) else value
+            described[field.name] = value.to_dict() if hasattr(value, "to_dict") else value
         return described
 
     def to_json(self) -> str:
@@ -382,7 +382,8 @@ class Release:
 def _written(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_written, value))}]"
-    return str(value) if isinstance(value, Release | str) else repr(value)
+    plain = isinstance(value, str) or hasattr(value, "to_dict")
+    return str(value) if plain else repr(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

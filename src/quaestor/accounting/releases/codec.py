@@ -6,7 +6,7 @@ import json
 from dataclasses import MISSING, fields
 from typing import Any, NoReturn
 
-from quaestor.accounting.releases import RELEASES, Release
+from quaestor.accounting.releases import RELEASES, Release, ReleaseSum
 from quaestor.errors import InvalidParameter
 
 __all__ = ["build_release", "checked_json", "release_from_dict", "release_from_json"]
@@ -39,11 +39,21 @@ def release_from_dict(described: object) -> Release:
     if not isinstance(described, dict) or not isinstance(described.get("type"), str):
         raise InvalidParameter("release", described, 'an object with a "type"')
     parameters = {
-        key: release_from_dict(value) if isinstance(value, dict) else value
+        key: _part_from_dict(value) if isinstance(value, dict) else value
         for key, value in described.items()
         if key != "type"
     }
     return build_release(described["type"], parameters)
+
+
+def _part_from_dict(described: dict[str, Any]) -> Release | ReleaseSum:
+    """A release inside another, or a sum of them."""
+    if described.get("type") != ReleaseSum.__name__:
+        return release_from_dict(described)
+    terms = described.get("releases")
+    if not isinstance(terms, list) or set(described) != {"type", "releases"}:
+        raise InvalidParameter("releases", terms, "a list of releases")
+    return ReleaseSum(tuple(map(release_from_dict, terms)))
 
 
 def release_from_json(text: str) -> Release:

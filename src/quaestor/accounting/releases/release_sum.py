@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, overload
 
 from quaestor.accounting.releases.base import Release
 from quaestor.errors import InvalidParameter
 
-__all__ = ["ReleaseSum", "each_release"]
+__all__ = ["ReleaseSum", "check_neighbours", "each_release"]
+
+_WORDS = {
+    "add_remove": "a person who comes or goes",
+    "replace_record": "a record that is replaced",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +111,29 @@ def each_release(given: Sequence[object]) -> tuple[Release, ...]:
         else:
             raise InvalidParameter("release", each, "a release, such as PureDP(epsilon=0.1)")
     return tuple(found)
+
+
+def check_neighbours(releases: Iterable[Release]) -> str | None:
+    """The neighbours that these releases are about; None where that is open.
+
+    Raises:
+        InvalidParameter: one is about people who come or go, and another about records that are
+            replaced. The sum of two such promises is a promise about neither.
+    """
+    first: Release | None = None
+    for release in releases:
+        single = release.counted()[0]
+        if single.neighbours is None:
+            continue
+        if first is None:
+            first = single
+        elif first.neighbours != single.neighbours:
+            raise InvalidParameter(
+                "releases",
+                f"{first} and {single}",
+                f"about the same neighbours: {type(first).__name__} is about "
+                f"{_WORDS[str(first.neighbours)]}, {type(single).__name__} about "
+                f"{_WORDS[str(single.neighbours)]}. PoissonSampledReplaceOne describes a Poisson "
+                "sample under replacement",
+            )
+    return None if first is None else first.neighbours

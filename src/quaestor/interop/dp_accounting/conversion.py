@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -14,10 +15,13 @@ from quaestor.accounting.releases import (
     PoissonSampledReplaceOne,
     RandomizedResponse,
     Release,
+    ReleaseSum,
+    RepeatAndSelect,
     Repeated,
     SampledWithoutReplacement,
     SampledWithReplacement,
     TruncatedPoissonGaussian,
+    each_release,
 )
 from quaestor.accounting.releases.base import check_count, check_real
 from quaestor.errors import InvalidParameter
@@ -72,7 +76,7 @@ def read_event(event: Any, relation: Any) -> Parts:
 
     reader = _READERS.get(type(event))
     if reader is None:
-        raise RefusedEventError(event, "of a kind that Quaestor knows")
+        raise RefusedEventError(event, _UNKNOWN.get(type(event), _STRANGE))
     try:
         parts = reader(event, relation)
         with np.errstate(over="raise", invalid="raise"):
@@ -205,6 +209,28 @@ def _write_with_replacement(release: Any, relation: Any) -> Any:
     return dp_event.SampledWithReplacementDpEvent(release.population, release.sample, event)
 
 
+def _read_selection(event: Any, relation: Any) -> Parts:
+    """The runs are of one mechanism, and their quality is part of what it gives out."""
+    inner = read_event(event.event, relation)
+    if any(release == NO_PROMISE for release, _ in inner):
+        return [(NO_PROMISE, 1)]
+    run = ReleaseSum(tuple(release * count for release, count in inner)) if inner else None
+    if run is None:
+        return []
+    release = run[0] if len(run) == 1 else run
+    return [(RepeatAndSelect(release=release, mean=event.mean, shape=event.shape), 1)]
+
+
+def _write_selection(release: Any, relation: Any) -> Any:
+    runs = [
+        to_dp_event(each, neighboring_relation=relation)
+        for each in each_release((release.release,))
+    ]
+    run = runs[0] if len(runs) == 1 else dp_event.ComposedDpEvent(runs)
+    shape = math.inf if release.shape is None else release.shape
+    return dp_event.RepeatAndSelectDpEvent(run, release.mean, shape)
+
+
 def _only(parts: Parts, *kinds: type[Release]) -> Release | None:
     """The release, if it is alone and of one of these kinds."""
     (release, count), *others = parts
@@ -254,6 +280,12 @@ _KINDS: tuple[EventKind, ...] = (
         SampledWithReplacement,
         _write_with_replacement,
     ),
+    EventKind(dp_event.RepeatAndSelectDpEvent, _read_selection, RepeatAndSelect, _write_selection),
 )
+_UNKNOWN = {
+    dp_event.UnsupportedDpEvent: "one that says what was released: nothing is known of this one",
+    dp_event.DpEvent: "of a kind, such as GaussianDpEvent: nothing is known of any event",
+}
+_STRANGE = "exactly of one of dp-accounting's own kinds: a subclass may mean something else"
 _READERS = {kind.event: kind.read for kind in _KINDS}
 _WRITERS = {kind.release: kind.write for kind in _KINDS if kind.release and kind.write}
