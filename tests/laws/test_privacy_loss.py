@@ -418,7 +418,7 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
         DensityPair.of(
             lambda x: math.exp(-(x**2)) * (1 + x**2) / math.sqrt(math.pi) / 1.5,
             lambda x: math.exp(-(x**2)) / math.sqrt(math.pi),
-            edges=[i / 8 for i in range(-48, 49)],
+            edges=[i / 4 for i in range(-24, 25)],
         ),
     ),
     "Repeated": (Repeated(release=Laplace(scale=6.0), count=3),),

@@ -82,7 +82,8 @@ class QuestionBatch:
             return
         payer, asked = priced(inquiry, catalog=self._catalog, accounts=self._accounts)
         same = (payer.name, asked.dataset, asked.fingerprint)
-        if any(same == (q.payer.name, q.asked.dataset, q.asked.fingerprint) for _, q in self._held):
+        held = [(q.payer.name, q.asked.dataset, q.asked.fingerprint) for _, q in self._held]
+        if same in held and not inquiry.anew:
             self._answer_held()
         try:
             found = charged(

@@ -75,6 +75,8 @@ class EngineRows:
     """Whether there is a row of a unit only if the unit has one dated in a charged block."""
     dated: frozenset[str] = frozenset()
     """The tables that were cut to the charged blocks."""
+    gathered: bool = False
+    """Whether the rows of a unit are in one place already, on engines of several machines."""
 
     @property
     def names(self) -> list[str]:
@@ -227,6 +229,7 @@ class Relations:
             dataset=(table.dataset or table.name) if table.private else None,
             bound=cut is not None,
             dated=frozenset() if cut is None else frozenset({table.name}),
+            gathered=cut is not None and self.blocks is not None and self.blocks.kept is not None,
         )
         return self._few(rows, cap) if cap else rows
 
@@ -269,7 +272,7 @@ class Relations:
         order = ", ".join([md5_of(self.sql, ["u", *values]), *values])
         rank = f"row_number() OVER (PARTITION BY u ORDER BY {order})"
         kept = few_of_each(self.sql, rows.sql, rows.names, rank=rank, most=cap)
-        return replace(rows, sql=kept, most=int(cap))
+        return replace(rows, sql=kept, most=int(cap), gathered=True)
 
     def _filtered(self, relation: q.Filtered) -> EngineRows:
         below = self.rows(relation.rows)
@@ -305,6 +308,7 @@ class Relations:
             sql=f"SELECT {', '.join(['u', *made])} FROM ({rows}) s GROUP BY u",  # noqa: S608
             columns=_named({name: figure.column for name, figure in figures.items()}),
             most=1,
+            gathered=True,
         )
 
     def _join(self, relation: q.Join) -> EngineRows:
@@ -355,6 +359,7 @@ class Relations:
             most=most,
             bound=left.bound or (relation.how == "inner" and right.bound),
             dated=left.dated | right.dated,
+            gathered=left.gathered and (right.unit is None or right.gathered),
         )
 
     def _partners(self, relation: q.Join) -> EngineRows:

@@ -119,7 +119,16 @@ class StatementAuthor:
         return x.sql
 
     def numbered(self, operands: dict[str, str], clamped: dict[str, str]) -> str:
-        """Rows about somebody in some cell: ``u``, the cell, and the operands."""
+        """Rows about somebody in some cell: ``u``, the cell, and the operands.
+
+        What follows looks at all rows of a unit together, and they are sent to one place for that
+        if they are not there yet.
+        """
+        rows = self.numbered_anywhere(operands, clamped)
+        return rows if self.rows.gathered else self.sql.dialect.gathered.format(rows)
+
+    def numbered_anywhere(self, operands: dict[str, str], clamped: dict[str, str]) -> str:
+        """The same rows, wherever they are."""
         keys = {f"k{at}": self._code(at) for at in range(len(self.cells.keys))}
         listed = [f"{value} AS {name}" for name, value in {**keys, **operands}.items()]
         raw = f"SELECT {', '.join(['u', *listed])} FROM ({self.rows.sql}) t"  # noqa: S608
@@ -257,7 +266,9 @@ class StatementAuthor:
                     columns += [f"n{name}", f"s{name}"]
                     parts.append(self._contribution(f"s{name}", f"n{name}", total))
                 figures += _jointly(parts, measure.bound) if type(measure) is JointTotals else parts
-        numbered = self.numbered(before, after)
+        # Without a choice of cells rows need not meet: they are added up where they are, first.
+        number = self.numbered if self.cells.binding else self.numbered_anywhere
+        numbered = number(before, after)
         by = ", ".join(["u", *self.cell])
         listed = ", ".join([by, "COUNT(*) AS n", *sums])
         by_unit = self._kept(f"SELECT {listed} FROM ({numbered}) s GROUP BY {by}", columns)  # noqa: S608

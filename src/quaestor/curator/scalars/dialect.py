@@ -83,6 +83,8 @@ class Dialect:
 
     None where every use would run it again.
     """
+    gathered: str = "{0}"
+    """Rows of a query, those of one unit ``u`` on one machine, where an engine has several."""
     strict: bool = False
     """Whether floats raise errors where they overflow or underflow, and decimals exceed floats."""
 

@@ -60,4 +60,6 @@ SPARK: Final = Dialect(
     added="SUM(CAST({0} AS DECIMAL(20, 0)))",
     like="({0} RLIKE {1})",
     pattern=_committed,
+    # Otherwise rows are sent by unit and cell, and then again by unit.
+    gathered="{0} DISTRIBUTE BY u",
 )
