@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.curator import Accuracy, Curator, col, count, table
+from quaestor.curator.pricing import offers
 from quaestor.errors import (
     BudgetExceeded,
     EngineFailed,
@@ -59,6 +60,21 @@ def left(account: Account) -> dict[str, Fraction | None]:
 
 def entries(curator: Curator) -> list[Any]:
     return list(curator.account("research").entries())
+
+
+@pytest.mark.parametrize("auto", [False, True])
+def test_what_cannot_be_foretold_is_refused_before_it_is_charged(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch, *, auto: bool
+) -> None:
+    def broken(*_: object) -> Any:
+        raise InvalidParameter("confidence", "none", "one that can be had")
+
+    monkeypatch.setattr(offers, "_expected", broken)
+    bounds = "AUTO(age)" if auto else "age"
+    with pytest.raises(InvalidParameter, match="one that can be had"):
+        curator.ask(f"SELECT AVG({bounds}) AS mean FROM visits", epsilon=0.5)
+    kept = [entry for entry in entries(curator) if "AVG" in entry.purpose.upper()]
+    assert not kept
 
 
 def test_an_answer_is_right_and_carries_its_cost_and_receipt(curator: Curator) -> None:

@@ -69,6 +69,7 @@ def reserved(account: Account, asked: AnyPriced, inquiry: Inquiry) -> Charge | A
         BudgetExceeded: it does not fit; nothing was charged, and the error says what would fit.
         EngineFailed: somebody else who asked it at the same time has failed.
     """
+    asked = asked.worked_out()
     charged = (
         partial(account.reserve, key=inquiry.job)
         if inquiry.anew

@@ -104,7 +104,7 @@ def priced(inquiry: Inquiry, *, catalog: Catalog, accounts: Payers) -> tuple[Acc
         }
         return known_price(query, budget, catalog, **said)
 
-    return payer, _as_known(payer, inquiry, at).worked_out()
+    return payer, _as_known(payer, inquiry, at)
 
 
 def _as_known(payer: Account, inquiry: Inquiry, at: PricedBy) -> AnyPriced:
