@@ -87,3 +87,15 @@ def test_an_answer_for_the_analyst_alone_is_paid_for_again_by_others(
     assert not quaestor(*preview, *epi).json["free"]
     logged = quaestor("ledger", "log", "research", "--json")
     assert [e["audience"] for e in logged.json["entries"]] == ["group:epi", "analyst", ""]
+
+
+def test_a_prepared_table_is_asked_until_it_changes(hospital: Path, quaestor: Run) -> None:
+    assert quaestor("dataset", "prepare", "visits", "--status", "--json").json["table"] == "visits"
+    assert "snapshot of visits: in use, as of 20" in quaestor("dataset", "prepare", "visits").out
+    assert quaestor("query", COUNT, "--epsilon", "0.5").status == 0
+    refused = quaestor("dataset", "prepare", "visits", "--status", "--remove")
+    assert (refused.status, "without --status" in refused.err) == (2, True)
+    assert "no snapshot" in quaestor("dataset", "prepare", "visits", "--remove").out
+    unknown = quaestor("dataset", "prepare", "nowhere")
+    assert (unknown.status, "quaestor dataset list" in unknown.err) == (2, True)
+    assert hospital.exists()

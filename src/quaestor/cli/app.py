@@ -59,7 +59,11 @@ _GROUPS = {
 }
 # What a group has beside the commands that its own module adds.
 _IN_GROUPS = {
-    "dataset": {"check": "dataset_limits.check", "tune": "dataset_limits.tune"},
+    "dataset": {
+        "check": "dataset_limits.check",
+        "tune": "dataset_limits.tune",
+        "prepare": "dataset_limits.prepare",
+    },
     "account": {
         "open": "account_open.open_account",
         "show": "account.show",

@@ -1,4 +1,4 @@
-"""The commands ``dataset check`` and ``dataset tune``: what a table holds, and limits for it."""
+"""The commands ``dataset check``, ``tune`` and ``prepare``: what a table holds, limits, a copy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quaestor.curator.preview import Preview
     from quaestor.curator.tuned_tables import TunedTable
 
-__all__ = ["check", "tune"]
+__all__ = ["check", "prepare", "tune"]
 
 
 def check(
@@ -153,6 +153,48 @@ def tune(  # noqa: PLR0913  # what is tuned, for what, and on whose account
         f"Written to {path}. Earlier questions will be charged again if they are repeated.",
         plain=True,
     )
+
+
+def prepare(
+    name: Annotated[str, typer.Argument(help="The name of the table.")],
+    status: Annotated[  # noqa: FBT002
+        bool, typer.Option("--status", help="Only say whether there is a copy, and as of when.")
+    ] = False,
+    remove: Annotated[  # noqa: FBT002
+        bool, typer.Option("--remove", help="Delete the copy; questions read the table itself.")
+    ] = False,
+    catalog: CatalogFile = None,
+    json: Json = False,  # noqa: FBT002
+) -> None:
+    """Copy a table, sorted by privacy unit, so that questions take less time.
+
+    For the data owner, and for tables that DuckDB reads. Answers are the same. The copy holds the
+    private rows, in a file that only you can read, in the folder quaestor.snapshots beside the
+    catalog. Questions use it until the table changes; then prepare it again.
+    """
+    from quaestor.curator.catalog.catalog_file import read_catalog
+    from quaestor.curator.catalog.model import engine_kind
+    from quaestor.curator.catalog.nearest import catalog_path
+
+    known = read_catalog(catalog_path(catalog))
+    table = known.table(name)
+    if table is None:
+        raise InvalidParameter("name", name, "a table of the catalog; see  quaestor dataset list")
+    snapshots = engine_kind(table.source.engine).snapshots(known)
+    if snapshots is None:
+        valid = "a table that DuckDB reads; tables of other engines have no prepared copies"
+        raise InvalidParameter("name", name, valid)
+    if status and remove:
+        raise InvalidParameter("remove", "--status", "given without --status")
+    if remove:
+        snapshots.remove(name)
+    elif not status:
+        snapshots.prepare(name)
+    state = snapshots.state(name)
+    if json:
+        print_json({"table": name, "snapshot": state})
+        return
+    say(f"snapshot of {name}: {state}")
 
 
 def _print_plan(plan: TunePlan, price: Preview, *, json: bool) -> None:

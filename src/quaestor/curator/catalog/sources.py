@@ -87,6 +87,11 @@ class EngineKind(ABC):
     def connection(self, catalog: Catalog, table: Table) -> Any:
         """An open :class:`quaestor.curator.engines.engine.Connection` that reaches the table."""
 
+    def snapshots(self, catalog: Catalog) -> Any | None:
+        """The prepared copies of a catalog's tables; None if the engine has no such."""
+        del catalog
+        return None
+
     def reach(self, source: Source) -> str | None:
         """What two tables have in common if one connection reaches both."""
         return source.connection

@@ -131,7 +131,7 @@ def gathered(asked: Cells, answers: Sequence[tuple[CellStatement, EngineColumns 
             places = private.places(cell, rows)
         else:
             places = _declared(cell[0], size) if numbered else np.zeros(rows, np.int64)
-        there = _Rows(places=places, size=size, exact=exact)
+        there = _CellRows(places=places, size=size, exact=exact)
         if statement.measures and type(statement.measures[0]) is Excess:
             _plain(statement, there, figures)  # of cells nobody counts in, too
             continue
@@ -157,7 +157,7 @@ def _declared(column: Column, size: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
+class _CellRows:
     """The rows of one statement: the cell of each, if it is one that was asked for."""
 
     places: NDArray[np.int64]
@@ -221,7 +221,7 @@ def _overall(statement: CellStatement, columns: list[Column], exact: Exact) -> N
         exact.values[measure] = numbers.tolist() or [0]
 
 
-def _plain(statement: CellStatement, there: _Rows, figures: list[Column]) -> None:
+def _plain(statement: CellStatement, there: _CellRows, figures: list[Column]) -> None:
     left = iter(figures)
     for measure in statement.measures:
         low = 0 if isinstance(measure, Units | RowCount) else -_FARTHEST

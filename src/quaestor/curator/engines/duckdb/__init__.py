@@ -4,6 +4,7 @@
 ``dialect``      its SQL, where it differs from that of other engines
 ``schema``       the columns of a file or a table, for the catalog
 ``connection``   DuckDB in memory, to which the catalog's files are attached
+``snapshots``    prepared copies of tables, sorted by unit
 ``text_rows``    how rows of text files are read
 ``text_system``  text files as streams in UTF-8
 ===============  ============================================================
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.catalog.sections import Section
     from quaestor.curator.engines.duckdb.connection import DuckConnection
+    from quaestor.curator.engines.duckdb.snapshots import Snapshots
     from quaestor.curator.language.expressions import Kind
     from quaestor.errors import InvalidCatalog
 
@@ -68,6 +70,11 @@ class _DuckDB(EngineKind):
 
         del table
         return DuckConnection(catalog)
+
+    def snapshots(self, catalog: Catalog) -> Snapshots:
+        from quaestor.curator.engines.duckdb.snapshots import Snapshots
+
+        return Snapshots(catalog)
 
     def reach(self, source: Source) -> None:
         """All its tables: it is embedded, and reaches every file."""

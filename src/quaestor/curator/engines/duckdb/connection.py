@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from quaestor.curator.engines.duckdb.dialect import DUCKDB
+from quaestor.curator.engines.duckdb.snapshots import Snapshots
 from quaestor.curator.engines.duckdb.text_rows import PATH, json_field, read_fields, read_lines
 from quaestor.curator.engines.files import found, kind_of, named_columns, pattern_of
 from quaestor.curator.engines.stop import stoppable
@@ -53,6 +55,9 @@ class DuckConnection:
         self._texts: TextSystem | None = None
         self._attached: dict[str, str] = {}
         self._parquet: list[_ParquetFiles] = []
+        self._snapshots = Snapshots(catalog)
+        self._prepared: list[_PreparedTable] = []
+        self._copies: dict[tuple[str, int, int], str | None] = {}
         for setting in (  # for cursors too, which do not inherit what is set for one connection
             "SET GLOBAL TimeZone = 'UTC'",
             "SET GLOBAL ieee_floating_point_ops = false",  # what is divided by zero is NULL
@@ -61,7 +66,14 @@ class DuckConnection:
             self._connection.execute(setting)
 
     def base(self, table: Table) -> Base:
-        """A table of an attached file, or a view of Parquet or CSV files."""
+        """A table of an attached file, or a view of Parquet or CSV files; or of its snapshot."""
+        base = self._source(table)
+        if not table.private or not self._snapshots.exists(table.name):
+            return base
+        self._prepared.append(_PreparedTable(table, base, f"prepared_{uuid4().hex}"))
+        return replace(base, sql=self._prepared[-1].view)
+
+    def _source(self, table: Table) -> Base:
         if table.source.table is None:
             return self._files(table)
         if table.source.connection is None:
@@ -78,8 +90,8 @@ class DuckConnection:
             )
         raise missing
 
-    def _described(self, name: str) -> Base:
-        columns = self._connection.execute(f"DESCRIBE {name}").fetchall()
+    def _described(self, name: str, cursor: Any = None) -> Base:
+        columns = (cursor or self._connection).execute(f"DESCRIBE {name}").fetchall()
         return Base(sql=name, types={column[0]: column[1] for column in columns})
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -103,11 +115,51 @@ class DuckConnection:
         """A cursor of its own that has run a statement, and what it returns is to be fetched."""
         with self._connection.cursor() as cursor:
             cursor.execute("SET enable_progress_bar = false")
-            for files in self._parquet:
-                if files.view in sql:
-                    files.register(cursor)
+            self._make_views(cursor, sql)
             with stoppable(cursor.interrupt):
                 yield cursor.execute(sql)
+
+    def _make_views(self, cursor: Any, sql: str) -> None:
+        """Make the views that a statement reads: of snapshots that are current, and of files."""
+        views = {each.view: self._copy_of(each) for each in self._prepared if each.view in sql}
+        sources = [sql, *views.values()]
+        for files in self._parquet:
+            if any(files.view in source for source in sources):
+                files.register(cursor)
+        for view, source in views.items():
+            cursor.execute(f"CREATE TEMP VIEW {view} AS SELECT * FROM {source}")  # noqa: S608
+
+    def _copy_of(self, prepared: _PreparedTable) -> str:
+        """A table's snapshot, if it is current; else the table itself."""
+        path = self._snapshots.current(prepared.table)
+        if path is None:
+            return prepared.base.sql
+        seen = path.lstat()
+        known = (str(path), seen.st_ino, seen.st_mtime_ns)
+        if known not in self._copies:
+            self._copies[known] = None
+            name = f"snapshot{uuid4().hex}"
+            with suppress(Exception), self._connection.cursor() as cursor:
+                cursor.execute(f"ATTACH {_text(str(path))} AS {name} (READ_ONLY)")
+                copy = self._described(f"{name}.main.copied", cursor)
+                there = path.lstat()
+                same = all(prepared.base.types.get(n) == kind for n, kind in copy.types.items())
+                if same and known == (str(path), there.st_ino, there.st_mtime_ns):
+                    self._copies[known] = copy.sql
+        return self._copies[known] or prepared.base.sql
+
+    def copy(self, table: Table, path: Path) -> None:
+        """Write the declared columns of a table to a database file, sorted by unit."""
+        base = self._source(table)
+        declared = {column.name.lower() for column in table.columns}
+        names = [DUCKDB.name_of(name) for name in base.types if name.lower() in declared]
+        unit = DUCKDB.name_of(table.unit or "")
+        self._connection.execute(f"ATTACH {_text(str(path))} AS made")
+        with self._connection.cursor() as cursor:
+            self._make_views(cursor, base.sql)
+            rows = f"SELECT {', '.join(names)} FROM {base.sql} ORDER BY {unit}"  # noqa: S608
+            cursor.execute(f"CREATE TABLE made.main.copied AS {rows}")
+        self._connection.execute("DETACH made")
 
     def close(self) -> None:
         """Let go of the files."""
@@ -190,6 +242,15 @@ class DuckConnection:
             raise SourceUnavailable(table.name, f"{table.source.files} cannot be read")
         self._parquet.append(files)
         return Base(sql=files.view, types={column[0]: column[1] for column in columns})
+
+
+@dataclass(frozen=True, slots=True)
+class _PreparedTable:
+    """A table with a snapshot: every statement reads a view of one of the two."""
+
+    table: Table
+    base: Base
+    view: str
 
 
 class _ParquetFiles:

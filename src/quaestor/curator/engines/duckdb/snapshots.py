@@ -1,0 +1,224 @@
+"""Prepared snapshots: copies of tables, sorted by unit, in a private folder beside the catalog.
+
+A snapshot holds the declared columns as the source has them, so that every statement finds the same
+groups and the same numbers in it. It is read while the source is as it was when it was copied: its
+files have the same names, sizes and times, and the same bytes at both ends (where database files
+and Parquet files describe themselves). Otherwise, and where anything else about it is doubtful, the
+source is read, as if there were no snapshot. That decision depends on files and on no row.
+
+The folder and what is in it must belong to whoever runs this process, be open to nobody else, and
+be no links; so nobody else can put another file in place of one that was looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from quaestor.curator.engines.files import found, pattern_of
+from quaestor.errors import InvalidParameter, SourceUnavailable
+
+if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import Catalog, Table
+
+__all__ = ["Snapshot", "Snapshots"]
+
+_FOLDER: Final = "quaestor.snapshots"
+_ENDS: Final = 2**16  # bytes
+_LONGEST: Final = 2**16
+_FILE: Final = re.compile(r"[0-9a-f]{32}\.duckdb")
+_PRIVATE: Final = 0o077
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What is noted of a copy: its file, and the source that it was made of."""
+
+    table: str
+    file: str
+    size: int
+    ends: str
+    source: str
+    made: str
+    """When, in UTC."""
+
+
+class Snapshots:
+    """The snapshots of a catalog's tables that DuckDB reads."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self.folder = Path(catalog.folder).absolute() / _FOLDER
+
+    def prepare(self, name: str) -> Snapshot:
+        r"""Copy a private table, in place of an earlier copy; for the data owner.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> from quaestor.curator.catalog import catalog_from_toml
+        >>> text = '''
+        ... [tables.visits]
+        ... file = "visits.csv"
+        ... unit = "patient"
+        ... rows = 2
+        ... groups = 1
+        ... [tables.visits.columns]
+        ... patient = { kind = "integer" }
+        ... '''
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "visits.csv").write_text("patient\n2\n1\n")
+        ...     snapshots = Snapshots(catalog_from_toml(text, folder=folder))
+        ...     _ = snapshots.prepare("visits")
+        ...     snapshots.state("visits").partition(",")[0]
+        'in use'
+        """
+        table = self._private(name)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        if not _is_ours(self.folder.lstat(), folder=True):
+            raise InvalidParameter(
+                "folder", self.folder, "your own, with mode 700, and no link: chmod 700, or move it"
+            )
+        source, before = self.source_of(table), self._noted(name)
+        path = self.folder / f"{uuid4().hex}.duckdb"
+        try:
+            self._copied(table, path)
+            note = self._note_of(table, path, source)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        written = self._note(name).with_suffix(".new")
+        written.unlink(missing_ok=True)
+        opened = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(opened, "w", encoding="utf-8") as file:
+            json.dump(asdict(note), file)
+        written.replace(self._note(name))
+        if before is not None:
+            (self.folder / before.file).unlink(missing_ok=True)
+        return note
+
+    def _copied(self, table: Table, path: Path) -> None:
+        from quaestor.curator.engines.duckdb.connection import DuckConnection
+
+        connection = DuckConnection(self._catalog)
+        try:
+            connection.copy(table, path)
+        finally:
+            connection.close()
+        path.chmod(0o600)
+
+    def _note_of(self, table: Table, path: Path, source: str) -> Snapshot:
+        if self.source_of(table) != source:
+            raise SourceUnavailable(table.name, "it changed while it was copied: prepare it again")
+        return Snapshot(
+            table=table.name,
+            file=path.name,
+            size=path.stat().st_size,
+            ends=_ends(path),
+            source=source,
+            made=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def remove(self, name: str) -> bool:
+        """Delete the copy of a table; whether there was one."""
+        note = self._noted(name)
+        there = self._note(name).exists()
+        self._note(name).unlink(missing_ok=True)
+        if note is not None:
+            (self.folder / note.file).unlink(missing_ok=True)
+        return there
+
+    def state(self, name: str) -> str:
+        """What becomes of a table's snapshot, in words for the data owner."""
+        table = self._private(name)
+        if not self.exists(name):
+            return f"no snapshot; make one with  quaestor dataset prepare {name}"
+        note = self._noted(name)
+        if note is None:
+            return "not used: its folder or its note is damaged, a link, or open to others"
+        if self.current(table) is not None:
+            return f"in use, as of {note.made}"
+        if self._as_noted(note) is None:
+            return f"not used: its file is damaged, a link, or open to others (as of {note.made})"
+        return f"not used: the table has changed since {note.made}; prepare it again"
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a note of a snapshot, good or bad."""
+        return os.path.lexists(self._note(name))
+
+    def current(self, table: Table) -> Path | None:
+        """The file to read in place of the table; None if there is none that is certain."""
+        note = self._noted(table.name)
+        if note is None or note.source != self.source_of(table):
+            return None
+        return self._as_noted(note)
+
+    def source_of(self, table: Table) -> str:
+        """What tells one state of a table's files, and of how they are read, from another."""
+        if table.source.connection is not None:
+            path = str(Path(self._catalog.folder).absolute() / table.source.connection)
+            paths = [path, *[wal for wal in (f"{path}.wal",) if Path(wal).exists()]]
+        else:
+            paths = found(table, pattern_of(self._catalog, table))
+        parts: list[Any] = [repr(table.source), table.unit, [each.name for each in table.columns]]
+        for path in paths:
+            with suppress(OSError):
+                seen = Path(path).stat()
+                parts.append((path, seen.st_size, seen.st_mtime_ns, _ends(Path(path))))
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    def _private(self, name: str) -> Table:
+        table = self._catalog.table(name)
+        if table is None or not table.private:
+            raise InvalidParameter("name", name, "a table of the catalog that has a unit")
+        return table
+
+    def _note(self, name: str) -> Path:
+        return self.folder / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.json"
+
+    def _noted(self, name: str) -> Snapshot | None:
+        """What is noted of a table's snapshot, if that is ours and whole."""
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            if not _is_ours(self.folder.lstat(), folder=True):
+                return None
+            opened = os.open(self._note(name), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            with os.fdopen(opened, "rb") as file:
+                if not _is_ours(os.fstat(file.fileno())):
+                    return None
+                note = Snapshot(**json.loads(file.read(_LONGEST)))
+            if note.table == name and _FILE.fullmatch(note.file):
+                return note
+        return None
+
+    def _as_noted(self, note: Snapshot) -> Path | None:
+        """The file of a snapshot, if it is the one that was written."""
+        path = self.folder / note.file
+        with suppress(OSError):
+            seen = path.lstat()
+            if _is_ours(seen) and seen.st_size == note.size and _ends(path) == note.ends:
+                return path
+        return None
+
+
+def _is_ours(seen: os.stat_result, *, folder: bool = False) -> bool:
+    """Whether it is a plain file, or folder, of whoever runs this, and open to nobody else."""
+    plain = stat.S_ISDIR(seen.st_mode) if folder else stat.S_ISREG(seen.st_mode)
+    mine = not hasattr(os, "geteuid") or seen.st_uid == os.geteuid()
+    return plain and mine and not seen.st_mode & _PRIVATE
+
+
+def _ends(path: Path) -> str:
+    """A digest of the first and the last bytes of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        digest.update(file.read(_ENDS))
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _ENDS))
+        digest.update(file.read(_ENDS))
+    return digest.hexdigest()
