@@ -8,7 +8,8 @@ Beside the answer of a composition stand bounds that share no code with it:
   most the root of their product;
 * *above*: a single release in closed form; :math:`\delta \le \delta_\infty + e^{\lambda(\lambda+1)
   \rho-\lambda\varepsilon}\lambda^\lambda/(1+\lambda)^{1+\lambda}` with the sum of the rhos of
-  concentrated privacy (Chernoff), and :math:`\delta_\infty+\sqrt{\rho/2}` (Pinsker);
+  concentrated privacy (Chernoff), and :math:`\delta_\infty+\sqrt{\rho/2}` (Pinsker); the sum of
+  all deltas at epsilon 0, for total variation distances of products add up at most;
 * *at the end*: :mod:`quaestor.accounting.curve_end`, exactly.
 
 Where they overlap, what both say together is the answer. Where they do not, one of the two is
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BlackBoxOpinion", "Corroborated", "SecondOpinion"]
 
+_FEW = 64  # different releases that are asked about one by one at epsilon 0
 _HEARD = 4  # releases that are asked about one by one: those of which most is known
 _UP = 1 + 1e-12
 _LEAST = 4e-323  # what a few operations lose where floats have no more digits
@@ -66,6 +68,7 @@ class SecondOpinion:
         self._rho = 0.0
         self._square = 0.0  # of the mus of the Gaussians
         self._log_overlap = 0.0
+        self._at_zero = 0.0  # the sum of all deltas at epsilon 0
         self._outright_bounds: Bounds | None = None
 
     @classmethod
@@ -78,12 +81,15 @@ class SecondOpinion:
         added = [each.counted() for each in releases]
         longer = SecondOpinion(self.end.then(added))
         rho, square, overlap = self._rho, self._square, self._log_overlap
+        at_zero = self._at_zero if len(added) <= _FEW else math.inf
         groups = [*self._groups]
         for release, count in added:
             known = release.opinion()
             if known is None:
-                rho = math.inf
+                rho = at_zero = math.inf
                 continue
+            if at_zero < 1.0:
+                at_zero += known.curve(0.0)[1] * count * _UP + _LEAST
             rho += known.rho * count * _UP
             overlap += known.log_overlap * count * (1 - 1e-12)
             if known.mu is not None:
@@ -91,6 +97,7 @@ class SecondOpinion:
             groups.append(_Group(known, count))
         longer._count = self._count + sum(count for _, count in added)
         longer._rho, longer._square, longer._log_overlap = rho, square, overlap
+        longer._at_zero = at_zero
         if len(groups) > _HEARD:
             groups.sort(key=lambda group: group.known.rho * group.times, reverse=True)
         longer._groups = tuple(groups[:_HEARD])
@@ -126,8 +133,8 @@ class SecondOpinion:
             return min(self._groups[0].known.curve(epsilon)[1] + _LEAST, 1.0)
         finite = min(_chernoff(self._rho, epsilon), math.sqrt(self._rho) * _ROOT_HALF)
         if finite >= 1.0:
-            return 1.0
-        return min((finite + self._outright().upper) * _UP + _LEAST, 1.0)
+            return min(self._at_zero, 1.0)
+        return min((finite + self._outright().upper) * _UP + _LEAST, self._at_zero, 1.0)
 
     def _outright(self) -> Bounds:
         """Enclose the probability that everything is told outright, in the worse direction."""
@@ -216,6 +223,7 @@ class BlackBoxOpinion(SecondOpinion):
         outright = -math.fsum(n * math.log1p(-d) for d, n in boxes.failures if d < 1.0)
         outright = 1.0 if boxes.failures and boxes.failures[0][0] == 1.0 else -math.expm1(-outright)
         self._outright_bounds = Bounds(lower=outright * (1 - 1e-12), upper=min(outright * _UP, 1.0))
+        self._at_zero = 1.0
         self._total = math.fsum(n * e for e, n in responses) * _UP
 
     def at_least(self, epsilon: float) -> float:

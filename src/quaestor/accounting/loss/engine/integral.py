@@ -151,7 +151,7 @@ def planned(product: Product, epsilon: float, *, width: float) -> LinePlan:
     smoothing = 0.0
     if lattice is not None:
         reach = 2 * max(math.ceil(reach / lattice.gap / 2), 1) * lattice.gap  # an even number
-    elif product.gaussian_variance() < (least := width / abs(theta * (theta + 1)) / 2):
+    elif product.gaussian_variance() < (least := width / abs(point.slope * (point.slope + 1)) / 2):
         smoothing = least
     if not (1e-280 < reach < 1e280 and math.isfinite(point.spread)):
         raise BeyondFloats("the losses are beyond floats")
@@ -165,6 +165,8 @@ def planned(product: Product, epsilon: float, *, width: float) -> LinePlan:
     most_work = _MOST_WORK * min(max(1e-4 / width, 1.0), 16.0)  # who asks for more waits longer
     for _ in range(40):
         room = point.total * (width * 1e-2 if integral.smoothing else 1e-13)
+        if product.lost():  # delta may be far less than the integrand's peak suggests
+            room *= 1e-8
         extent = integral.extent(room)
         if not integral.smoothing or integral.work(extent) <= most_work:
             break

@@ -49,7 +49,7 @@ from quaestor.accounting.numerics.complexes import UNIT
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.engine.integral import Tail
+    from quaestor.accounting.loss.engine.integral import LinePlan, Tail
     from quaestor.accounting.loss.engine.loss_sum import Product
     from quaestor.accounting.loss.laws.law import Lattice
     from quaestor.accounting.numerics.complexes import Complexes, Floats
@@ -78,6 +78,7 @@ class Line:
     limited: bool = False  # whether it is smoothed by more than asked for, to save work
     blur: float = 0.0  # how far losses can be off in all, beyond rounding
     doubt: float = 0.0  # by how many nats masses can be off in all, beyond rounding
+    lost: float = 0.0  # the probability of what was left out: delta is at most so much more
 
     @classmethod
     def through(cls, product: Product, epsilon: float, *, width: float) -> Line:
@@ -86,14 +87,21 @@ class Line:
         Raises :class:`~quaestor.errors.BeyondFloats` where the numbers are.
         """
         with certified_arithmetic():
-            line = cls._through(product, epsilon, width=width)
+            plan = planned(product, epsilon, width=width)
+        return cls.along(product, plan)
+
+    @classmethod
+    def along(cls, product: Product, plan: LinePlan) -> Line:
+        """The line of a plan for these losses. Raises as :meth:`through` does."""
+        with certified_arithmetic():
+            line = cls._along(product, plan)
         if not line.is_finite:
             raise BeyondFloats("the moments are beyond floats")
         return line
 
     @classmethod
-    def _through(cls, product: Product, epsilon: float, *, width: float) -> Line:
-        integral, point, extent, limited = planned(product, epsilon, width=width)
+    def _along(cls, product: Product, plan: LinePlan) -> Line:
+        integral, point, extent, limited = plan
         smoothing, second = integral.smoothing, point.second
         nodes = integral.nodes(extent)
         values, errors = product.nominal_log_moment(nodes)
@@ -115,6 +123,7 @@ class Line:
             limited=limited,
             blur=product.blur(),
             doubt=product.doubt(),
+            lost=product.lost(),
         )
 
     @property
@@ -134,6 +143,10 @@ class Line:
             return Bounds(lower=0.0, upper=1.0)
         if self.doubt:
             lower, upper = lower * math.exp(-self.doubt), upper * math.exp(min(self.doubt, 700.0))
+        if self.lost:  # beside 1 - delta, what was left out is missing from the 1
+            lower, upper = (
+                (lower, upper + self.lost) if self.theta > 0 else (lower - self.lost, upper)
+            )
         if math.isnan(lower) or math.isnan(upper):
             return Bounds(lower=0.0, upper=1.0)
         return Bounds(lower=min(max(lower, 0.0), 1.0), upper=min(max(upper, lower, 0.0), 1.0))
@@ -201,6 +214,7 @@ class Line:
                 second=(self.second[0], _sum_above(self.second[1], beyond.real[0], doubt[0])),
                 blur=self.blur + product.blur(),
                 doubt=self.doubt + product.doubt(),
+                lost=self.lost + product.lost(),
             )
 
     def _aliases(self, epsilon: float, log_scale: float) -> float:

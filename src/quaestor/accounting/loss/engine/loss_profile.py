@@ -14,6 +14,7 @@ from quaestor.accounting.curves.profile import Profile, least_epsilon
 from quaestor.accounting.loss.engine.enumeration import enumerated
 from quaestor.accounting.loss.engine.inversion import Line
 from quaestor.accounting.loss.engine.loss_sum import Product
+from quaestor.accounting.loss.engine.rare_outcomes import MANY_NODES, RareOutcomes
 from quaestor.accounting.numerics.balls import (
     ONE,
     ZERO,
@@ -48,6 +49,7 @@ class LossProfile(Profile):
         self._lines: dict[float, Line] = {}
         self._inherited: list[Line] = []
         self._shares = False
+        self._rare = _rare_outcomes(self.product, width)
         self._log_kept, self._told = _log_kept(laws), _least_told(laws)
         listed = enumerated(self.product)
         self._exact = self.product.closed_form() if listed is None else listed.bounds
@@ -57,6 +59,7 @@ class LossProfile(Profile):
         narrower = copy(self)
         narrower.width = min(width / 10, _WIDTH)
         narrower._lines, narrower._inherited = {}, []
+        narrower._rare = _rare_outcomes(self.product, narrower.width)
         return narrower
 
     def shared(self) -> LossProfile:
@@ -70,6 +73,7 @@ class LossProfile(Profile):
         longer = copy(self)
         longer.product = self.product.then(laws)
         longer._lines, longer._exact = {}, None
+        longer._rare = _rare_outcomes(longer.product, self.width)
         added = Product(laws)
         lines = [*self._lines.values(), *self._inherited][-2:]
         longer._inherited = []
@@ -113,7 +117,9 @@ class LossProfile(Profile):
     def at_most(self, *, epsilon: float) -> float:
         """A quick upper bound on the total delta: the moment bound."""
         failure = outward(self._failure()).upper
-        finite = self.product.moment_delta(epsilon) if self.product.terms else 0.0
+        finite = 0.0
+        if self.product.terms and epsilon < self.product.largest():
+            finite = self.product.moment_delta(epsilon)
         return min((finite + failure) * (1 + 1e-12), 1.0)
 
     def _line(self, epsilon: float) -> Line | None:
@@ -143,6 +149,8 @@ class LossProfile(Profile):
 
     def _narrow_line(self, epsilon: float) -> Line:
         """Smooth less where an atom of the loss lies at epsilon, and smoothing costs more."""
+        if self._rare is not None:
+            return self._rare.narrow_line(epsilon, width=self.width)
         line, width = Line.through(self.product, epsilon, width=self.width), self.width
         for _ in range(_MOST_REFINEMENTS):
             if line.smoothing == 0.0 or line.limited:
@@ -196,30 +204,58 @@ class LossProfile(Profile):
                 largest=largest,
                 polish=4,
             )
-        failure = self._failure()
+        if self._rare is not None and not self._inherited and not self._rare.suits(guess):
+            return self._search_without_rare(self._rare, delta, largest)
         found = Bounds(lower=0.0, upper=largest)
         for i in range(4):
             line = self._line(guess) if i == 0 else self._own_line(guess)
-
-            def curve(epsilon: float, line: Line | None = line) -> Bounds:
-                ball = ball_of(self._on(line, epsilon))
-                with working_precision(128):
-                    return outward(ball + (1 - ball) * failure).clipped(0.0, 1.0)
-
-            found = least_epsilon(
-                curve,
-                target=Bounds.exactly(delta),
-                guess=guess,
-                largest=largest,
-                polish=4,
-                stride=0.01,
-            )
+            found = self._solved(line, delta, guess=guess, largest=largest)
             guess = (found.lower + found.upper) / 2
             if line is None or self.product.moments_only:
                 break
             if line.delta(guess).relative_width <= 10 * self.width and found.relative_width < 1e-3:
                 break
         return found
+
+    def _search_without_rare(self, rare: RareOutcomes, delta: float, largest: float) -> Bounds:
+        """The same on lines without outcomes that are rare beside this delta."""
+        finite = max(delta - outward(self._failure()).upper, 5e-324)
+        guess, width = rare.root(finite, width=self.width)
+        last = math.inf
+        found = Bounds(lower=0.0, upper=largest)
+        for _ in range(_MOST_REFINEMENTS):
+            try:
+                line = rare.line(guess, width=width, delta=finite)
+            except (ArithmeticError, ValueError, MemoryError):
+                line = None
+            solved = self._solved(line, delta, guess=guess, largest=largest)
+            found = found.intersection(solved)
+            if line is None or line.limited or found.relative_width <= 10 * self.width:
+                break
+            if line.nodes.size > MANY_NODES / 2 or found.relative_width > last / 2:
+                break  # less smoothing is too much work, or no help
+            last = found.relative_width
+            guess = (found.lower + found.upper) / 2 if found.lower else guess
+            width /= 8
+        return found
+
+    def _solved(self, line: Line | None, delta: float, *, guess: float, largest: float) -> Bounds:
+        """Enclose the least epsilon by what one line says."""
+        failure = self._failure()
+
+        def curve(epsilon: float) -> Bounds:
+            ball = ball_of(self._on(line, epsilon))
+            with working_precision(128):
+                return outward(ball + (1 - ball) * failure).clipped(0.0, 1.0)
+
+        return least_epsilon(
+            curve,
+            target=Bounds.exactly(delta),
+            guess=guess,
+            largest=largest,
+            polish=4,
+            stride=0.01,
+        )
 
     def _guess(self, delta: float) -> float:
         """Where an inherited line crosses delta, or else the moment bound's epsilon."""
@@ -242,6 +278,10 @@ class LossProfile(Profile):
         largest = self.epsilon_bounds(delta=min(failure + 1e-12, 1.0)).upper
         gaps = max(at_most - 1, 1)
         return [largest * i / gaps for i in range(gaps + 1)]
+
+
+def _rare_outcomes(product: Product, width: float) -> RareOutcomes | None:
+    return RareOutcomes(product, width=width) if product.can_be_truncated else None
 
 
 def _least_told(laws: Sequence[tuple[Law, int]]) -> float:

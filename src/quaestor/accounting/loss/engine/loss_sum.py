@@ -46,6 +46,25 @@ class Product:
         more.moments_only = self.moments_only or added.moments_only
         return more
 
+    @property
+    def can_be_truncated(self) -> bool:
+        """Whether some of the losses have outcomes that are better left out."""
+        return any(law.can_be_truncated for law, _ in self.terms)
+
+    def truncated(self, lost: float) -> Product:
+        """The same without the rarest outcomes, which together have about this probability."""
+        shorter = Product(())
+        share = lost / max(len(self.terms), 1)
+        for law, count in self.terms:
+            parts = law.truncated(share / count) if law.can_be_truncated else [(law, 1)]
+            shorter.terms.extend((each, times * count) for each, times in parts)
+        shorter.moments_only = self.moments_only
+        return shorter
+
+    def lost(self) -> float:
+        """The probability that some outcome was left out, at most."""
+        return sum(count * law.lost for law, count in self.terms) * (1 + 1e-12)
+
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         """The log-moment at points of one vertical line, and a bound on each one's error."""
         return self._added_up([law.log_moment(s) for law, _ in self.terms], s)

@@ -68,6 +68,11 @@ class Law(ABC):
     doubt: float = 0.0
     """By which share the mass of an atom can be off, beyond rounding."""
 
+    lost: float = 0.0
+    """The probability of what was left out of it, at most: see ``truncated``."""
+
+    can_be_truncated: bool = False
+
     known_by_moments_only: bool = False
     """Whether only upper bounds on real moments are known, and not a pair."""
 
@@ -130,6 +135,13 @@ class Law(ABC):
     def curve(self, count: int) -> Curve | None:  # noqa: ARG002
         """The profile of ``count`` such losses alone, where it has a closed form."""
         return None
+
+    def truncated(self, lost: float) -> Sequence[tuple[Law, int]]:  # noqa: ARG002
+        """One such loss without its rarest outcomes, of probability ``lost`` or about that.
+
+        As independent losses with their counts.
+        """
+        return [(self, 1)]
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
         """Estimates of the log-moment on the real axis, for choosing a line; may overflow."""

@@ -46,6 +46,7 @@ from quaestor.accounting.loss.laws.mixture import (
     log_mixture,
     log_mixture_size,
 )
+from quaestor.accounting.loss.laws.truncated_gaussian import TruncatedSampledGaussian
 from quaestor.accounting.numerics.certified_arithmetic import rough_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT, summed
 from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
@@ -61,11 +62,13 @@ __all__ = ["SampledGaussianLoss", "SampledGaussianLosses"]
 
 _NATS = 39.0  # what the rule and truncation leave out: e^-39, below 1e-16
 _LEFT_OUT = 8 * math.exp(-_NATS)
+_INVISIBLE = -80.0  # nats below M(theta), far less than what is left out
 _CHUNK = 1 << 19  # elements treated at once, to bound memory
 _FAR = 30.0  # exponents beyond which M - 1 says no more than M
 _STEEPER = 1.25  # more than |q e^l/w| grows off the axis: 1/cos(0.6), for mu b up to 1.2
 _SLOW = 12.0  # nats of growth from which the line of x is moved
 _MOST_NODES = 200_000
+_FEW_DIFFERENT = 8  # that are worth a transform each
 
 
 class SampledGaussianLoss(OneOfMany):
@@ -106,12 +109,25 @@ class SampledGaussianLosses(Law):
         self.largest *= 1 + 1e-13
         self._few = representatives(mus, counts)
         self.decays_quickly = mus.size <= 4
+        self.can_be_truncated = mus.size <= _FEW_DIFFERENT
 
     def curve(self, count: int) -> Curve | None:
         if count != 1 or list(self.counts) != [1.0]:
             return None
         plain = partial(gaussian_delta, blurred(float(self.mus[0])))
         return sampled(plain, float(self.rates[0]), removing=self.removing)
+
+    def truncated(self, lost: float) -> Sequence[tuple[Law, int]]:
+        """Each loss by itself."""
+        each = lost / float(np.sum(self.counts))
+        places = zip(self.mus.tolist(), self.rates.tolist(), self.counts.tolist(), strict=True)
+        return [
+            (
+                TruncatedSampledGaussian(mu=mu, rate=rate, removing=self.removing, lost=each),
+                int(count),
+            )
+            for mu, rate, count in places
+        ]
 
     def _power(self, theta: float) -> float:
         return theta + 1 if self.removing else -theta
@@ -215,14 +231,17 @@ class SampledGaussianLosses(Law):
         for start in range(0, s.size, step):
             part = slice(start, start + step)
             exponents = logs + s[part, None, None] * losses
-            top = np.max(exponents.real, axis=(0, 2))
+            # below what the rule leaves out, nothing is to be seen
+            top = np.maximum(np.max(exponents.real, axis=(0, 2)), log_moment + _INVISIBLE)
             terms = np.exp(exponents - top[:, None])
             sums = np.sum(terms, axis=2)
             weights = np.abs(terms)
             doubt = UNIT * np.sum(weights * (128 + 8 * mass_sizes), axis=2)
             doubt += UNIT * np.abs(s[part, None]) * np.sum(weights * (16 * sizes), axis=2)
             doubt += _LEFT_OUT * np.exp(np.minimum(log_moment - top, 700.0))
-            values[part] = top + np.log(np.where(sums == 0, 1e-300, sums))
+            unseen = np.abs(sums) < doubt  # then |M| < 2 doubt, and doubt itself is 3 doubt off
+            sums, doubt = np.where(unseen, doubt, sums), np.where(unseen, 3 * doubt, doubt)
+            values[part] = top + np.log(sums)
             errors[part] = as_nats(doubt, np.abs(sums)) + 8 * UNIT * np.abs(top)
         return values, errors.real
 
