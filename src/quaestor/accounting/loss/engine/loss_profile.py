@@ -79,7 +79,9 @@ class LossProfile(Profile):
         longer._inherited = []
         for line in lines:
             with suppress(BeyondFloats):  # the new losses have no moments there: a line less
-                if line.lattice is None and (more := line.with_more(added)).is_finite:
+                if line.lattice is not None or line.lost:  # these are drawn anew
+                    continue
+                if (more := line.with_more(added)).is_finite:
                     longer._inherited.append(more)
         with working_precision(128):
             longer._log_kept = self._log_kept + _log_kept(laws)
@@ -107,19 +109,26 @@ class LossProfile(Profile):
         """What a line says, together with the moment bound where more is not known."""
         known = Bounds(lower=0.0, upper=1.0) if line is None else line.delta(epsilon)
         if self.product.moments_only:
-            upper = self.product.moment_delta(epsilon)
+            upper = self._moment_delta(epsilon)
         elif known.relative_width > _VAGUE:
-            upper = min(known.upper, self.product.moment_delta(epsilon))
+            upper = min(known.upper, self._moment_delta(epsilon))
         else:
             return known
         return Bounds(lower=known.lower, upper=max(upper, known.lower))
+
+    def _moment_delta(self, epsilon: float) -> float:
+        """The moment bound; near the largest loss, where it has no order, that of a little less."""
+        bound = self.product.moment_delta(epsilon)
+        if bound < _VAGUE:
+            return bound
+        return min(bound, self.product.moment_delta(0.95 * epsilon))
 
     def at_most(self, *, epsilon: float) -> float:
         """A quick upper bound on the total delta: the moment bound."""
         failure = outward(self._failure()).upper
         finite = 0.0
         if self.product.terms and epsilon < self.product.largest():
-            finite = self.product.moment_delta(epsilon)
+            finite = self._moment_delta(epsilon)
         return min((finite + failure) * (1 + 1e-12), 1.0)
 
     def _line(self, epsilon: float) -> Line | None:
