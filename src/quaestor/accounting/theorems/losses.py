@@ -164,7 +164,7 @@ def _worst_delta(directions: list[LossProfile], epsilon: float) -> Bounds:
     first, *others = directions
     answers = [first.delta_bounds(epsilon=epsilon)]
     for other in others:  # adding is hardly ever worse: often a quick bound shows it
-        if other.at_most(epsilon=epsilon) > answers[0].lower:
+        if other.may_exceed(epsilon=epsilon, delta=answers[0].lower):
             answers.append(other.delta_bounds(epsilon=epsilon))
     return _worst(answers)
 
@@ -173,7 +173,7 @@ def _worst_epsilon(directions: list[LossProfile], delta: float) -> Bounds:
     first, *others = directions
     answers = [first.epsilon_bounds(delta=delta)]
     for other in others:
-        if other.at_most(epsilon=answers[0].lower) > delta:
+        if other.may_exceed(epsilon=answers[0].lower, delta=delta):
             answers.append(other.epsilon_bounds(delta=delta))
     return _worst(answers)
 

@@ -165,7 +165,7 @@ def planned(product: Product, epsilon: float, *, width: float) -> LinePlan:
     most_work = _MOST_WORK * min(max(1e-4 / width, 1.0), 16.0)  # who asks for more waits longer
     for _ in range(40):
         room = point.total * (width * 1e-2 if integral.smoothing else 1e-13)
-        if product.lost():  # delta may be far less than the integrand's peak suggests
+        if product.aside is not None:  # delta may be far less than the integrand's peak suggests
             room *= 1e-8
         extent = integral.extent(room)
         if not integral.smoothing or integral.work(extent) <= most_work:

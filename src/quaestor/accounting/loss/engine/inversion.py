@@ -51,6 +51,7 @@ from quaestor.errors import BeyondFloats
 if TYPE_CHECKING:
     from quaestor.accounting.loss.engine.integral import LinePlan, Tail
     from quaestor.accounting.loss.engine.loss_sum import Product
+    from quaestor.accounting.loss.engine.set_aside import SetAside
     from quaestor.accounting.loss.laws.law import Lattice
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
@@ -78,7 +79,7 @@ class Line:
     limited: bool = False  # whether it is smoothed by more than asked for, to save work
     blur: float = 0.0  # how far losses can be off in all, beyond rounding
     doubt: float = 0.0  # by how many nats masses can be off in all, beyond rounding
-    lost: float = 0.0  # the probability of what was left out: delta is at most so much more
+    aside: SetAside | None = None  # what was left out, and is added to delta
 
     @classmethod
     def through(cls, product: Product, epsilon: float, *, width: float) -> Line:
@@ -123,7 +124,7 @@ class Line:
             limited=limited,
             blur=product.blur(),
             doubt=product.doubt(),
-            lost=product.lost(),
+            aside=product.aside,
         )
 
     @property
@@ -143,10 +144,8 @@ class Line:
             return Bounds(lower=0.0, upper=1.0)
         if self.doubt:
             lower, upper = lower * math.exp(-self.doubt), upper * math.exp(min(self.doubt, 700.0))
-        if self.lost:  # beside 1 - delta, what was left out is missing from the 1
-            lower, upper = (
-                (lower, upper + self.lost) if self.theta > 0 else (lower - self.lost, upper)
-            )
+        if self.aside is not None:
+            lower, upper = self.aside.added_to(lower, upper, epsilon, above=self.theta > 0)
         if math.isnan(lower) or math.isnan(upper):
             return Bounds(lower=0.0, upper=1.0)
         return Bounds(lower=min(max(lower, 0.0), 1.0), upper=min(max(upper, lower, 0.0), 1.0))
@@ -214,7 +213,7 @@ class Line:
                 second=(self.second[0], _sum_above(self.second[1], beyond.real[0], doubt[0])),
                 blur=self.blur + product.blur(),
                 doubt=self.doubt + product.doubt(),
-                lost=self.lost + product.lost(),
+                aside=self.aside and self.aside.with_others(),
             )
 
     def _aliases(self, epsilon: float, log_scale: float) -> float:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from contextlib import suppress
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flint import arb
@@ -14,7 +15,12 @@ from quaestor.accounting.curves.profile import Profile, least_epsilon
 from quaestor.accounting.loss.engine.enumeration import enumerated
 from quaestor.accounting.loss.engine.inversion import Line
 from quaestor.accounting.loss.engine.loss_sum import Product
-from quaestor.accounting.loss.engine.rare_outcomes import MANY_NODES, RareOutcomes
+from quaestor.accounting.loss.engine.rare_outcomes import (
+    COARSE,
+    RareOutcomes,
+    crossing,
+    least_width,
+)
 from quaestor.accounting.numerics.balls import (
     ONE,
     ZERO,
@@ -27,7 +33,7 @@ from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from quaestor.accounting.loss.laws.law import Law
 
@@ -35,6 +41,8 @@ __all__ = ["LossProfile"]
 
 _WIDTH = 1e-4  # relative, in delta: what smoothing aims at
 _MOST_REFINEMENTS = 4
+_MOST_LINES = 12
+_NEAR = 0.1  # relative, in epsilon: where a line was drawn for about the right place
 _NEIGHBOURS = 2  # lines that are asked before another one is drawn
 _VAGUE = 1e-2  # a line that knows less than this asks the moment bound too
 
@@ -79,7 +87,7 @@ class LossProfile(Profile):
         longer._inherited = []
         for line in lines:
             with suppress(BeyondFloats):  # the new losses have no moments there: a line less
-                if line.lattice is not None or line.lost:  # these are drawn anew
+                if line.lattice is not None or line.aside is not None:  # these are drawn anew
                     continue
                 if (more := line.with_more(added)).is_finite:
                     longer._inherited.append(more)
@@ -126,10 +134,17 @@ class LossProfile(Profile):
     def at_most(self, *, epsilon: float) -> float:
         """A quick upper bound on the total delta: the moment bound."""
         failure = outward(self._failure()).upper
-        finite = 0.0
+        finite = 0.0 if epsilon > 1e-300 or not self.product.terms else 5e-324
         if self.product.terms and epsilon < self.product.largest():
             finite = self._moment_delta(epsilon)
         return min((finite + failure) * (1 + 1e-12), 1.0)
+
+    def may_exceed(self, *, epsilon: float, delta: float) -> bool:
+        """Whether the total delta may be more than this at ``epsilon``; no is certain."""
+        if self.at_most(epsilon=epsilon) <= delta:
+            return False
+        rest = delta - outward(self._failure()).upper
+        return self._rare is None or rest <= 0.0 or not self._rare.surely_below(epsilon, rest)
 
     def _line(self, epsilon: float) -> Line | None:
         """The line for this epsilon; None where the numbers are beyond floats."""
@@ -159,7 +174,7 @@ class LossProfile(Profile):
     def _narrow_line(self, epsilon: float) -> Line:
         """Smooth less where an atom of the loss lies at epsilon, and smoothing costs more."""
         if self._rare is not None:
-            return self._rare.narrow_line(epsilon, width=self.width)
+            return self._line_without_rare(self._rare, epsilon)
         line, width = Line.through(self.product, epsilon, width=self.width), self.width
         for _ in range(_MOST_REFINEMENTS):
             if line.smoothing == 0.0 or line.limited:
@@ -171,6 +186,20 @@ class LossProfile(Profile):
             if finer.smoothing >= line.smoothing:
                 break
             line = finer
+        return line
+
+    def _line_without_rare(self, rare: RareOutcomes, epsilon: float) -> Line:
+        """One that leaves out what is rare, or one through all losses where that says more."""
+        line, vague = None, 1.0
+        with suppress(ArithmeticError, ValueError, MemoryError):
+            line = rare.narrow_line(epsilon, width=self.width)
+            vague = line.delta(epsilon).relative_width
+        if line is None or vague > 10 * self.width:
+            whole = rare.whole_line(epsilon, width=self.width, vague=vague)
+            if whole is not None and whole.delta(epsilon).relative_width < vague:
+                line = whole
+        if line is None:
+            raise BeyondFloats("no line suits")
         return line
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
@@ -218,7 +247,7 @@ class LossProfile(Profile):
         found = Bounds(lower=0.0, upper=largest)
         for i in range(4):
             line = self._line(guess) if i == 0 else self._own_line(guess)
-            found = self._solved(line, delta, guess=guess, largest=largest)
+            found = self._solved(partial(self._on, line), delta, guess=guess, largest=largest)
             guess = (found.lower + found.upper) / 2
             if line is None or self.product.moments_only:
                 break
@@ -227,33 +256,61 @@ class LossProfile(Profile):
         return found
 
     def _search_without_rare(self, rare: RareOutcomes, delta: float, largest: float) -> Bounds:
-        """The same on lines without outcomes that are rare beside this delta."""
+        """The same on lines without outcomes that are rare beside this delta.
+
+        First coarse ones, each drawn where the last one led; then as fine as is needed, for what a
+        line leaves open is in proportion to the width that it was drawn for.
+        """
         finite = max(delta - outward(self._failure()).upper, 5e-324)
-        guess, width = rare.root(finite, width=self.width)
-        last = math.inf
+        guess, width = rare.first_epsilon(finite), max(COARSE, self.width)
         found = Bounds(lower=0.0, upper=largest)
-        for _ in range(_MOST_REFINEMENTS):
+        for _ in range(_MOST_LINES):
             try:
                 line = rare.line(guess, width=width, delta=finite)
             except (ArithmeticError, ValueError, MemoryError):
-                line = None
-            solved = self._solved(line, delta, guess=guess, largest=largest)
-            found = found.intersection(solved)
-            if line is None or line.limited or found.relative_width <= 10 * self.width:
                 break
-            if line.nodes.size > MANY_NODES / 2 or found.relative_width > last / 2:
-                break  # less smoothing is too much work, or no help
-            last = found.relative_width
-            guess = (found.lower + found.upper) / 2 if found.lower else guess
-            width /= 8
+            solved = self._solved(line.delta, delta, guess=guess, largest=largest)
+            found = found.intersection(solved)
+            if found.relative_width <= self.width:
+                break
+            last, guess = guess, crossing(line, finite, guess)
+            if found.relative_width < _NEAR:  # the truth is there
+                guess = (found.lower + found.upper) / 2
+            if abs(last - guess) < _NEAR * last:
+                least = least_width(line, width, self.width)
+                finer = max(width * 0.5 * self.width / min(found.relative_width, 1.0), least)
+                if finer > width / 2:
+                    break
+                width = max(finer, width / 1000)
+        if found.relative_width > 10 * self.width:
+            found = found.intersection(self._on_whole_line(rare, delta, found, guess))
+        if found.relative_width > _VAGUE:
+            on_moments = self._solved(self._moments, delta, guess=guess, largest=largest)
+            found = found.intersection(on_moments)
         return found
 
-    def _solved(self, line: Line | None, delta: float, *, guess: float, largest: float) -> Bounds:
-        """Enclose the least epsilon by what one line says."""
+    def _on_whole_line(
+        self, rare: RareOutcomes, delta: float, found: Bounds, guess: float
+    ) -> Bounds:
+        """What a line through all losses adds, where the others left so much open."""
+        line = rare.whole_line(guess, width=self.width, vague=found.relative_width)
+        if line is None:
+            return found
+        return self._solved(line.delta, delta, guess=guess, largest=self.product.largest())
+
+    def _moments(self, epsilon: float) -> Bounds:
+        return self._on(None, epsilon)
+
+    def _solved(
+        self, finite: Callable[[float], Bounds], delta: float, *, guess: float, largest: float
+    ) -> Bounds:
+        """Enclose the least epsilon by what a curve says about finite losses."""
         failure = self._failure()
 
         def curve(epsilon: float) -> Bounds:
-            ball = ball_of(self._on(line, epsilon))
+            if failure.is_zero():
+                return finite(epsilon)
+            ball = ball_of(finite(epsilon))
             with working_precision(128):
                 return outward(ball + (1 - ball) * failure).clipped(0.0, 1.0)
 

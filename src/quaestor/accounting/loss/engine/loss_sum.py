@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb
 
+from quaestor.accounting.loss.engine.set_aside import Deficit, SetAside
 from quaestor.accounting.loss.laws.law import Lattice
 from quaestor.accounting.numerics.balls import outward, refined
 from quaestor.accounting.numerics.certified_arithmetic import certified_arithmetic, rough_arithmetic
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Product", "least_point"]
 
+_MARGIN = 1.03  # times what is needed: large losses, so that a line serves epsilons nearby
 _WIDEST_GAP = 100.0  # beyond this a lattice kernel overflows, and nothing needs it
 
 
@@ -37,6 +39,7 @@ class Product:
             kinds[type(law)].append((law, count))
         self.terms = [term for kind, group in kinds.items() for term in kind.together(group)]
         self.moments_only = any(kind.known_by_moments_only for kind in kinds)
+        self.aside: SetAside | None = None  # what was left out of it
 
     def then(self, laws: Iterable[tuple[Law, int]]) -> Product:
         """The same with more losses; the old terms are shared, not sorted again."""
@@ -51,19 +54,46 @@ class Product:
         """Whether some of the losses have outcomes that are better left out."""
         return any(law.can_be_truncated for law, _ in self.terms)
 
-    def truncated(self, lost: float) -> Product:
-        """The same without the rarest outcomes, which together have about this probability."""
+    def truncated(self, lost: float, *, above: float = math.inf) -> Product:
+        """The same without the rarest outcomes, which together have about this probability.
+
+        Losses that make the sum exceed ``above`` are set aside, where that can be known: it fails
+        with about the same probability.
+        """
         shorter = Product(())
         share = lost / max(len(self.terms), 1)
+        deficit = self.deficit(lost) if above < math.inf else Deficit(math.inf, 0.0)
         for law, count in self.terms:
-            parts = law.truncated(share / count) if law.can_be_truncated else [(law, 1)]
+            large = _MARGIN * (above + deficit.most)
+            parts = law.truncated(share / count, large) if law.can_be_truncated else [(law, 1)]
             shorter.terms.extend((each, times * count) for each, times in parts)
         shorter.moments_only = self.moments_only
+        shorter.aside = SetAside.of(shorter.terms, deficit)
         return shorter
 
-    def lost(self) -> float:
-        """The probability that some outcome was left out, at most."""
-        return sum(count * law.lost for law, count in self.terms) * (1 + 1e-12)
+    def deficit(self, chance: float) -> Deficit:
+        r"""By how much a sum of losses can be below 0, under the second hypothesis.
+
+        Surely, or, by Chernoff's bound, but for this chance. Also a sum from which one is missing:
+        :math:`\log E_Q[e^{-\theta L}] \ge 0` for each, as :math:`E_Q[L] \le 0`.
+        """
+        surely = Deficit(-self.least(), 0.0)
+        opposite = Product(())
+        for law, count in self.terms:
+            if (other := law.reversed_loss()) is None:
+                return surely
+            opposite.terms.append((other, count))
+        nats = -math.log(chance)
+        with rough_arithmetic():  # only a choice
+            theta = least_point(
+                lambda thetas: (opposite.rough_log_moments(thetas) + nats) / thetas, ratio=1.1
+            )
+        try:
+            value, error = opposite.log_moment(np.array([complex(theta)]))
+        except (BeyondFloats, ValueError, MemoryError):
+            return surely
+        most = float(value.real[0] + error[0] + nats) / theta * (1 + 1e-12)
+        return Deficit(most, chance * (1 + 1e-12)) if most < surely.most else surely
 
     def log_moment(self, s: Complexes) -> tuple[Complexes, Floats]:
         """The log-moment at points of one vertical line, and a bound on each one's error."""
@@ -118,6 +148,10 @@ class Product:
         """About how many exponentials ``count`` nodes cost."""
         return sum(law.work(count, step) for law, _ in self.terms)
 
+    def effort(self, theta: float, count: int, step: float) -> float:
+        """The same for the line through theta, as exactly as is known."""
+        return sum(law.effort(theta, count, step) for law, _ in self.terms)
+
     def gaussian_variance(self) -> float:
         """The variance of the Gaussians among the terms: what decays for good, and smooths."""
         return sum(law.gaussian_variance * count for law, count in self.terms) * (1 - 1e-3)
@@ -135,6 +169,10 @@ class Product:
     def largest(self) -> float:
         """The largest finite loss there can be."""
         return sum(count * law.largest for law, count in self.terms) * (1 + 1e-12)
+
+    def least(self) -> float:
+        """At most the least loss there can be."""
+        return sum(count * law.least for law, count in self.terms) * (1 + 1e-12)
 
     def typical_loss(self) -> float:
         """The mean of the sum, roughly."""

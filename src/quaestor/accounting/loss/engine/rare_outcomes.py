@@ -14,23 +14,25 @@ import numpy as np
 from quaestor.accounting.loss.engine.integral import planned
 from quaestor.accounting.loss.engine.inversion import Line
 from quaestor.accounting.loss.engine.saddle_point import SaddlePoint
+from quaestor.accounting.numerics.certified_arithmetic import certified_arithmetic
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.engine.loss_sum import Product
 
-__all__ = ["MANY_NODES", "RareOutcomes"]
+__all__ = ["COARSE", "RareOutcomes", "crossing", "least_width"]
 
-_SHARE = 1e-6  # of delta: outcomes that are rare beside it, at the usual width
-_LEAST = 1e-270  # of probabilities that are told from 0
-_COARSE = 1e-2  # relative, in delta: the width of lines that only show where to look
+_SHARE = 1e-8  # of delta: outcomes that are rare beside it, at the usual width
+_LEAST = 1e-296  # of probabilities that are told from 0
+COARSE = 1e-2  # relative, in delta: the width of lines that only show where to look
 _CLEAR = 0.3  # relative, in delta: what such a line may leave open
 _MOST_GUESSES = 6
-_AIM = 5.0  # times the width: what a line is to leave open
-MANY_NODES = 120_000  # of a line: about as many as a tenth of a second allows
+_AIM = 0.7  # times the width: what a line is to leave open
+_MANY_NODES = 120_000  # of a line: about as many as a tenth of a second allows
 _PATIENT = 3  # times as many for a narrower answer than usual
 _USUAL = 1e-4  # the width that lines have unless another is asked for
 _FEW_NODES = 1500  # up to which a line through all losses is the quicker one
+_LITTLE_EFFORT, _MOST_EFFORT = 5e6, 3e7  # terms to sum, for a line through all losses
 _LARGEST_THETA = 100.0
 _TINY = 0.1  # spreads for which a line between -1 and 0 says little
 _FALLS = 30.0  # nats
@@ -41,38 +43,51 @@ class RareOutcomes:
 
     def __init__(self, product: Product, *, width: float) -> None:
         """Keep the sum; it is shortened when questions come. What is rare depends on the width."""
-        self.product, self._share = product, min(1e-2 * width, _SHARE)
-        self._shortened: dict[float, Product] = {}
+        self.product, self._share = product, min(1e-4 * width, _SHARE)
+        self._shortened: dict[tuple[float, float], Product] = {}
 
-    def without(self, delta: float) -> Product:
-        """The losses without outcomes that are rare beside this delta."""
+    def without(self, delta: float, *, epsilon: float = math.inf) -> Product:
+        """The losses without outcomes that are rare beside this delta, or beyond this epsilon."""
         rare = 10.0 ** math.floor(math.log10(max(delta * self._share, _LEAST)))
-        if rare not in self._shortened:
-            self._shortened[rare] = self.product.truncated(rare)
-        return self._shortened[rare]
+        key = rare, epsilon
+        if key not in self._shortened:
+            self._shortened[key] = self.product.truncated(rare, above=epsilon)
+        return self._shortened[key]
 
     def line(self, epsilon: float, *, width: float, delta: float) -> Line:
         """A line for an epsilon, without what is rare beside this delta."""
         whole = self._whole(epsilon, width)
-        return whole or Line.through(self.without(delta), epsilon, width=width)
+        return whole or Line.through(self.without(delta, epsilon=epsilon), epsilon, width=width)
 
     def narrow_line(self, epsilon: float, *, width: float) -> Line:
         """A line for an epsilon, whatever its delta is: first coarse ones, which show that."""
         whole = self._whole(epsilon, width)
         if whole is not None:
             return whole
-        delta, coarse = min(self.product.moment_delta(epsilon), 1e-6), max(_COARSE, width)
+        delta, coarse = min(self.product.moment_delta(epsilon), 1e-6), max(COARSE, width)
         for _ in range(_MOST_GUESSES):
-            line = Line.through(self.without(delta), epsilon, width=coarse)
+            line = Line.through(self.without(delta, epsilon=epsilon), epsilon, width=coarse)
             found = line.delta(epsilon)
-            if line.lost > 10 * self._share * found.upper:
-                delta = max(found.upper - line.lost, delta * 1e-10, _LEAST)
+            lost = line.aside.lost if line.aside else 0.0
+            if lost > 10 * self._share * found.upper:
+                delta = max(found.upper - lost, delta * 1e-10, _LEAST)
             elif found.relative_width < _CLEAR:
                 break
             else:
-                coarse = max(coarse / 16, _least_width(line, coarse, width))
-        wanted = _wanted_width(line, epsilon, drawn=coarse, width=width)
-        return Line.through(self.without(delta), epsilon, width=wanted)
+                coarse = max(coarse / 16, least_width(line, coarse, width))
+        return self._finer(line, epsilon, delta, drawn=coarse, width=width)
+
+    def _finer(
+        self, line: Line, epsilon: float, delta: float, *, drawn: float, width: float
+    ) -> Line:
+        """A line that leaves as little open as is wanted, or this one."""
+        wanted = _wanted_width(line, epsilon, drawn=drawn, width=width)
+        if wanted >= drawn:
+            return line
+        try:
+            return Line.through(self.without(delta, epsilon=epsilon), epsilon, width=wanted)
+        except (BeyondFloats, ValueError, MemoryError):
+            return line
 
     def suits(self, epsilon: float) -> bool:
         """Whether a line through all losses does: if the moment falls off as that of a bell."""
@@ -97,43 +112,45 @@ class RareOutcomes:
         except (BeyondFloats, ValueError, MemoryError):
             return None
 
-    def root(self, delta: float, *, width: float) -> tuple[float, float]:
-        """About where the curve is ``delta``, and for which width a line is to be drawn there.
+    def whole_line(self, epsilon: float, *, width: float, vague: float) -> Line | None:
+        """A line through all losses where the others leave so much open; None if too much work."""
+        most = _MOST_EFFORT if vague > _CLEAR / 10 else _LITTLE_EFFORT
+        try:
+            with certified_arithmetic():
+                plan = planned(self.product, epsilon, width=width)
+                integral, size = plan.integral, plan.extent.size
+                effort = self.product.effort(integral.theta, size, integral.step)
+            return Line.along(self.product, plan) if effort <= most else None
+        except (BeyondFloats, ValueError, MemoryError):
+            return None
 
-        From coarse lines, each drawn where the last one led. What a line leaves open is in
-        proportion to the width that it was drawn for.
-        """
-        product, coarse = self.without(delta), max(_COARSE, width)
-        guess = product.typical_epsilon(delta)
-        for _ in range(_MOST_GUESSES):
-            try:
-                line = Line.through(product, guess, width=coarse)
-            except (BeyondFloats, ValueError, MemoryError):
-                break
-            if line.delta(0.0).upper <= delta:
-                return guess, coarse
-            last, guess = guess, _crossing(line, delta, guess)
-            open_ = line.delta(guess).relative_width
-            if open_ < _CLEAR and abs(last - guess) < 0.1 * last:
-                return guess, _wanted_width(line, guess, drawn=coarse, width=width)
-            if open_ >= _CLEAR:
-                coarse = max(coarse / 16, _least_width(line, coarse, width))
-        return guess, min(width, coarse)
+    def first_epsilon(self, delta: float) -> float:
+        """Where to look first for the epsilon of a delta."""
+        return self.without(delta).typical_epsilon(delta)
+
+    def surely_below(self, epsilon: float, delta: float) -> bool:
+        """Whether a coarse line shows that delta is no more than this at epsilon."""
+        try:
+            line = self.line(epsilon, width=COARSE, delta=delta)
+        except (BeyondFloats, ValueError, MemoryError):
+            return False
+        return line.delta(epsilon).upper <= delta
 
 
-def _least_width(line: Line, drawn: float, width: float) -> float:
+def least_width(line: Line, drawn: float, width: float) -> float:
     """The least width for which there are not too many nodes: they go with its inverse root."""
-    most = MANY_NODES * (_PATIENT if width < _USUAL else 1)
+    most = _MANY_NODES * (_PATIENT if width < _USUAL else 1)
     return drawn * (line.nodes.size / most) ** 2
 
 
 def _wanted_width(line: Line, epsilon: float, *, drawn: float, width: float) -> float:
     """For which width to draw, after a line drawn for another one left so much open."""
     open_ = max(line.delta(epsilon).relative_width, 1e-9)
-    return max(min(width, drawn * _AIM * width / open_), _least_width(line, drawn, width))
+    return max(min(drawn, drawn * _AIM * width / open_), least_width(line, drawn, width))
 
 
-def _crossing(line: Line, delta: float, guess: float) -> float:
+def crossing(line: Line, delta: float, guess: float) -> float:
+    """About where a line is ``delta``, not far above a guess."""
     low, high = math.log(guess) - 12.0, math.log(guess) + 0.5
     for _ in range(20):
         middle = (low + high) / 2

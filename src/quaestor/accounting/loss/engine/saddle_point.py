@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from quaestor.accounting.loss.engine.loss_sum import Product
+    from quaestor.accounting.loss.engine.set_aside import SetAside
     from quaestor.accounting.numerics.complexes import Floats
 
 __all__ = ["NEGLIGIBLE", "SaddlePoint"]
 
 NEGLIGIBLE = 42.0  # nats below the integrand's peak at which truncation may happen
-_SHARPNESS = 1e2  # of what was left out: the rounding that a shorter line may cost
+_SHARPNESS = 3e3  # of what was left out: the rounding that a shorter line may cost
 _FURTHER = 1.3 ** np.arange(-10.0, 10.0)  # other thetas, as shares of one
 _VANISHED = 1e4  # nats by which aliases are to fall at most
 
@@ -47,7 +48,7 @@ class SaddlePoint:
         """The line for ``epsilon``: on either side of the pole at 0, with what is small there."""
         with rough_arithmetic():
             # losses next to nothing need a theta far beyond -1 to 0
-            if not product.lost() and product.typical_loss() > epsilon:
+            if product.aside is None and product.typical_loss() > epsilon:
                 return _below_the_mean(product, epsilon)
             return _above_the_mean(product, epsilon)
 
@@ -69,8 +70,8 @@ def _above_the_mean(product: Product, epsilon: float) -> SaddlePoint:
         return rough - thetas * epsilon - np.log(thetas * (thetas + 1))
 
     theta = slope = least_point(height, ratio=1.05)
-    if product.lost():
-        theta = _shortest(product, height, slope)
+    if product.aside is not None:
+        theta = _shortest(product, product.aside, height, slope)
     spread = _spread(product, theta, 0.05 * theta)
     peak = product.rough_log_moment(theta)
     reach = max((NEGLIGIBLE + max(theta * epsilon - peak, 0.0)) / theta, 13.0 * spread)
@@ -84,9 +85,11 @@ def _above_the_mean(product: Product, epsilon: float) -> SaddlePoint:
     return SaddlePoint(theta=theta, spread=spread, reach=reach, second=second, slope=slope)
 
 
-def _shortest(product: Product, height: Callable[[Floats], Floats], slope: float) -> float:
+def _shortest(
+    product: Product, aside: SetAside, height: Callable[[Floats], Floats], slope: float
+) -> float:
     """A theta below the saddle point from where aliases fade sooner, if enough digits are left."""
-    thetas = slope * 2.0 ** -np.arange(6.0)
+    thetas = slope * 1.3 ** -np.arange(14.0)
     heights = height(thetas)
     further = slope * _FURTHER
     moments = product.rough_log_moments(further)
@@ -96,9 +99,9 @@ def _shortest(product: Product, height: Callable[[Floats], Floats], slope: float
     needed = (moments[None, :] - at_thetas[:, None] + NEGLIGIBLE) / np.where(way > 0, way, np.nan)
     reaches = np.nanmin(needed, axis=1)
     reaches = np.maximum(reaches, (NEGLIGIBLE + np.maximum(-at_thetas, 0.0)) / thetas)
-    # each of the losses rounds by about 3e-14 of the peak; what was left out is 1e-6 of delta
+    # each of the losses rounds by about 5e-14 of the peak; what was left out is 1e-8 of delta
     count = sum(times for _, times in product.terms)
-    highest = math.log(product.lost() * _SHARPNESS / (count * 3e-14))
+    highest = math.log(aside.lost * _SHARPNESS / (count * 5e-14))
     reaches = np.where(heights <= max(highest, float(heights[0])), reaches, np.inf)
     return float(thetas[int(np.argmin(reaches))])
 

@@ -20,6 +20,7 @@ from quaestor.errors import CertificationFault
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from flint import arb
     from numpy.typing import NDArray
 
     from quaestor.accounting.loss.laws.closed_form import Curve
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = [
+    "Large",
     "Lattice",
     "Law",
     "OneOfMany",
@@ -44,6 +46,17 @@ class Lattice(NamedTuple):
 
     offset: float
     gap: float
+
+
+class Large(NamedTuple):
+    """Outcomes of a loss that were set aside because each is at least ``least``.
+
+    And the logarithm of the probability that there is none, under either hypothesis.
+    """
+
+    least: float
+    log_none: arb
+    log_none_second: arb
 
 
 class Values(NamedTuple):
@@ -71,6 +84,9 @@ class Law(ABC):
     lost: float = 0.0
     """The probability of what was left out of it, at most: see ``truncated``."""
 
+    large: Large | None = None
+    """What else was left out of it: see ``truncated``."""
+
     can_be_truncated: bool = False
 
     known_by_moments_only: bool = False
@@ -78,6 +94,9 @@ class Law(ABC):
 
     largest: float = math.inf
     """The largest finite loss there can be."""
+
+    least: float = -math.inf
+    """At most the least loss there can be, for all outcomes; never positive."""
 
     gaussian_variance: float = 0.0
     """That of a Gaussian loss, which smooths every sum it is part of; 0 for all others."""
@@ -136,12 +155,17 @@ class Law(ABC):
         """The profile of ``count`` such losses alone, where it has a closed form."""
         return None
 
-    def truncated(self, lost: float) -> Sequence[tuple[Law, int]]:  # noqa: ARG002
+    def truncated(self, lost: float, above: float) -> Sequence[tuple[Law, int]]:  # noqa: ARG002
         """One such loss without its rarest outcomes, of probability ``lost`` or about that.
 
-        As independent losses with their counts.
+        And without those that lose more than ``above``, where they can be set aside. As independent
+        losses with their counts.
         """
         return [(self, 1)]
+
+    def reversed_loss(self) -> Law | None:
+        """The loss with its sign changed, seen under the second hypothesis; None if not known."""
+        return None
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
         """Estimates of the log-moment on the real axis, for choosing a line; may overflow."""
@@ -150,6 +174,10 @@ class Law(ABC):
     def work(self, count: int, step: float) -> float:  # noqa: ARG002
         """About how many exponentials ``count`` nodes, ``step`` apart, cost."""
         return float(count)
+
+    def effort(self, theta: float, count: int, step: float) -> float:  # noqa: ARG002
+        """The same for the line through theta, where that makes a difference."""
+        return self.work(count, step)
 
     @abstractmethod
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:

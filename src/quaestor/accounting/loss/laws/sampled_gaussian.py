@@ -34,18 +34,14 @@ import numpy as np
 
 from quaestor.accounting.loss.engine.exponential_sums import ExponentialSums, as_nats
 from quaestor.accounting.loss.laws.closed_form import blurred, sampled
-from quaestor.accounting.loss.laws.law import (
-    Law,
-    OneOfMany,
-    least_one_minus_cosine,
-    representatives,
-)
+from quaestor.accounting.loss.laws.law import Law, OneOfMany, representatives
 from quaestor.accounting.loss.laws.mixture import (
     complex_log_mixture,
     in_blocks,
     log_mixture,
     log_mixture_size,
 )
+from quaestor.accounting.loss.laws.tilted_cells import FINER, TiltedCells
 from quaestor.accounting.loss.laws.truncated_gaussian import TruncatedSampledGaussian
 from quaestor.accounting.numerics.certified_arithmetic import rough_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT, summed
@@ -105,8 +101,8 @@ class SampledGaussianLosses(Law):
     def __init__(self, mus: Floats, rates: Floats, counts: Floats, *, removing: bool) -> None:
         self.mus, self.rates, self.counts, self.removing = mus, rates, counts, removing
         with rough_arithmetic():  # more than floats hold is infinite
-            self.largest = math.inf if removing else float(np.sum(-np.log1p(-rates) * counts))
-        self.largest *= 1 + 1e-13
+            most = float(np.sum(-np.log1p(-rates) * counts)) * (1 + 1e-13)
+        self.largest, self.least = (math.inf, -most) if removing else (most, -math.inf)
         self._few = representatives(mus, counts)
         self.decays_quickly = mus.size <= 4
         self.can_be_truncated = mus.size <= _FEW_DIFFERENT
@@ -117,13 +113,19 @@ class SampledGaussianLosses(Law):
         plain = partial(gaussian_delta, blurred(float(self.mus[0])))
         return sampled(plain, float(self.rates[0]), removing=self.removing)
 
-    def truncated(self, lost: float) -> Sequence[tuple[Law, int]]:
+    def reversed_loss(self) -> Law:
+        """Adding a person instead of removing one, or the other way round."""
+        return SampledGaussianLosses(self.mus, self.rates, self.counts, removing=not self.removing)
+
+    def truncated(self, lost: float, above: float) -> Sequence[tuple[Law, int]]:
         """Each loss by itself."""
         each = lost / float(np.sum(self.counts))
         places = zip(self.mus.tolist(), self.rates.tolist(), self.counts.tolist(), strict=True)
         return [
             (
-                TruncatedSampledGaussian(mu=mu, rate=rate, removing=self.removing, lost=each),
+                TruncatedSampledGaussian(
+                    mu=mu, rate=rate, removing=self.removing, lost=each, above=above
+                ),
                 int(count),
             )
             for mu, rate, count in places
@@ -268,13 +270,26 @@ class SampledGaussianLosses(Law):
     def work(self, count: int, step: float) -> float:  # noqa: ARG002
         return 40.0 * count * self.mus.size
 
+    def effort(self, theta: float, count: int, step: float) -> float:
+        """The places of every rule, times its points: see ``in_blocks``."""
+        total, start, reach = 0.0, 0, 8.0
+        while start < count:
+            stop = min(max(math.floor(reach / step) + 1, start + 1), count)
+            try:
+                places = self._rule(theta, (stop - 1) * step).places.size
+            except BeyondFloats:
+                return math.inf
+            total += float(places * (stop - start))
+            start, reach = stop, 2 * stop * step
+        return total * self.mus.size
+
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
         """Each loss by pairs of cells, and by moving the line of x where that is stronger."""
         falls = np.zeros(low.shape)
-        shares, low_ends, high_ends = _cells(self, theta, 14 if self.mus.size <= 4 else 8)
+        cells = _cells(self, theta, 14 if self.mus.size <= 4 else 8)
         few = set(self._few[0].tolist())
         for i, count in enumerate(self.counts):
-            fall = _decay_of_cells(shares[i], low_ends[i], high_ends[i], low, high)
+            fall = cells.decay(i, low, high)
             if i in few:
                 fast = low * self.mus[i] > 1.0
                 fall[fast] = np.maximum(fall[fast], _decay_beside(self, i, theta, low[fast]))
@@ -282,47 +297,17 @@ class SampledGaussianLosses(Law):
         return falls
 
 
-def _cells(law: SampledGaussianLosses, theta: float, count: int) -> tuple[Floats, Floats, Floats]:
-    """Cells of the tilted loss: lower bounds on their masses, and their ends; a row for each loss.
-
-    Over a cell w^p, which is monotone in x, is at least its lesser end's, and the bell has its
-    exact mass. Cells lie evenly between the quantiles that matter.
-    """
-    power = law._power(theta)
-    fine = 16 * count
+def _cells(law: SampledGaussianLosses, theta: float, count: int) -> TiltedCells:
+    """Cells of the tilted losses, evenly between the quantiles that matter."""
     low, high = law._window(theta)
-    edges = np.linspace(max(low, -7.0), high - abs(low) + 7.0, fine + 1)
-    logs = law._log_ratios(edges)
-    below, above = (
-        np.array([math.erfc(x) / 2 for x in sign * edges / math.sqrt(2)]) for sign in (-1, 1)
+    edges = np.linspace(max(low, -7.0), high - abs(low) + 7.0, FINER * count + 1)
+    return TiltedCells.of(
+        edges,
+        law._log_ratios(edges),
+        law._at_theta(theta),
+        power=law._power(theta),
+        removing=law.removing,
     )
-    masses = np.where(edges[:-1] > 0, above[:-1] - above[1:], below[1:] - below[:-1])
-    ends = power * logs
-    heights = np.minimum(ends[:, :-1], ends[:, 1:]) - law._at_theta(theta)[:, None]
-    shares = np.exp(np.minimum(heights, 700.0)) * masses * 0.999
-    losses = logs if law.removing else -logs[:, ::-1]
-    shares = shares if law.removing else shares[:, ::-1]
-    # join fine cells until each has about an equal share of the tilted spread
-    middle = (losses[:, 1:] + losses[:, :-1]) / 2
-    weight = shares * np.abs(middle - np.sum(shares * middle, axis=1, keepdims=True))
-    levels = np.cumsum(np.sum(weight / np.maximum(np.sum(weight, 1), 1e-300)[:, None], axis=0))
-    cuts = np.searchsorted(levels, levels[-1] * np.arange(1, count) / count)
-    starts = np.unique(np.concatenate(([0], cuts + 1)))
-    starts = starts[starts < fine]
-    stops = np.append(starts[1:], fine)
-    return np.add.reduceat(shares, starts, axis=1), losses[:, starts], losses[:, stops]
-
-
-def _decay_of_cells(
-    shares: Floats, low_ends: Floats, high_ends: Floats, low: Floats, high: Floats
-) -> Floats:
-    """As :func:`decay_of_atoms`, for cells instead of atoms: differences are known within ends."""
-    i, j = np.triu_indices(shares.size, k=1)
-    least, most = np.maximum(low_ends[j] - high_ends[i], 0.0), high_ends[j] - low_ends[i]
-    gain = least_one_minus_cosine(np.outer(low, least), np.outer(high, most))
-    gain = gain @ (2 * shares[i] * shares[j])
-    falls: Floats = -0.5 * np.log1p(-np.minimum(gain * 0.999, 1 - 1e-12))
-    return falls
 
 
 def _decay_beside(law: SampledGaussianLosses, i: int, theta: float, low: Floats) -> Floats:
