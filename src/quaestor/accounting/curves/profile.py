@@ -119,14 +119,13 @@ def least_epsilon(  # noqa: PLR0913  # a search has this much to know
         stride=stride,
     )
     low, high = step_out(curve, target, root, largest)
-    above = below = root  # from here to the ends, where the curve's own word changes
     for _ in range(polish):
-        middle = (above + high) / 2
-        fits = high < largest and curve(middle).upper <= target.lower
-        above, high = (above, middle) if fits else (middle, high)
-        middle = (below + low) / 2
-        fails = low > 0.0 and curve(middle).lower > target.upper
-        below, low = (below, middle) if fails else (middle, low)
+        middle = (root + high) / 2
+        if high < largest and curve(middle).upper <= target.lower:
+            high = middle
+        middle = (root + low) / 2
+        if low > 0.0 and curve(middle).lower > target.upper:
+            low = middle
     return Bounds(lower=low, upper=high)
 
 
@@ -186,7 +185,7 @@ def _secant_root(
                 at_left *= max(1 - value / at_right, 0.0) or 0.5
             right, at_right = middle, value
         last_sign = sign
-        if right < math.inf and right - left <= 4e-16 * right:
+        if right - left <= 4e-16 * right:
             break
         if at_left and at_right:
             middle = left + (right - left) * at_left / (at_left - at_right)

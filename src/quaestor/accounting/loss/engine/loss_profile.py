@@ -42,6 +42,8 @@ __all__ = ["LossProfile"]
 _WIDTH = 1e-4  # relative, in delta: what smoothing aims at
 _MOST_REFINEMENTS = 4
 _MOST_LINES = 12
+_FINEST = 1e-6  # relative, in epsilon: where the search ends
+_WAYS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 8.0, 64.0)  # above a guess, as shares of it
 _NEAR = 0.1  # relative, in epsilon: where a line was drawn for about the right place
 _NEIGHBOURS = 2  # lines that are asked before another one is drawn
 _VAGUE = 1e-2  # a line that knows less than this asks the moment bound too
@@ -263,22 +265,27 @@ class LossProfile(Profile):
         """
         finite = max(delta - outward(self._failure()).upper, 5e-324)
         guess, width = rare.first_epsilon(finite), max(COARSE, self.width)
-        found = Bounds(lower=0.0, upper=largest)
+        found, reached = Bounds(lower=0.0, upper=largest), math.inf
         for _ in range(_MOST_LINES):
             try:
                 line = rare.line(guess, width=width, delta=finite)
             except (ArithmeticError, ValueError, MemoryError):
                 break
-            solved = self._solved(line.delta, delta, guess=guess, largest=largest)
+            enough = min(found.upper, self._enough(line, delta, guess))
+            solved = self._solved(line.delta, delta, guess=guess, largest=enough)
             found = found.intersection(solved)
-            if found.relative_width <= self.width:
+            if found.relative_width <= _FINEST:
                 break
             last, guess = guess, crossing(line, finite, guess)
             if found.relative_width < _NEAR:  # the truth is there
                 guess = (found.lower + found.upper) / 2
             if abs(last - guess) < _NEAR * last:
-                least = least_width(line, width, self.width)
-                finer = max(width * 0.5 * self.width / min(found.relative_width, 1.0), least)
+                enough = found.relative_width <= self.width  # and the rest is to be cheap
+                if enough and found.relative_width > reached / 4:
+                    break
+                reached = found.relative_width
+                aim = 0.5 * (_FINEST if enough else self.width) / min(found.relative_width, 1.0)
+                finer = max(width * aim, least_width(line, width, self.width, cheap=enough))
                 if finer > width / 2:
                     break
                 width = max(finer, width / 1000)
@@ -288,6 +295,15 @@ class LossProfile(Profile):
             on_moments = self._solved(self._moments, delta, guess=guess, largest=largest)
             found = found.intersection(on_moments)
         return found
+
+    def _enough(self, line: Line, delta: float, guess: float) -> float:
+        """An epsilon above a guess that is surely enough; infinite if the line knows of none."""
+        failure = outward(self._failure()).upper
+        for way in _WAYS:
+            epsilon = guess * (1 + way)
+            if (line.delta(epsilon).upper + failure) * (1 + 1e-12) <= delta:
+                return epsilon
+        return math.inf
 
     def _on_whole_line(
         self, rare: RareOutcomes, delta: float, found: Bounds, guess: float

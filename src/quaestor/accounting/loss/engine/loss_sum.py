@@ -63,10 +63,11 @@ class Product:
         shorter = Product(())
         share = lost / max(len(self.terms), 1)
         deficit = self.deficit(lost) if above < math.inf else Deficit(math.inf, 0.0)
-        for law, count in self.terms:
-            large = _MARGIN * (above + deficit.most)
-            parts = law.truncated(share / count, large) if law.can_be_truncated else [(law, 1)]
-            shorter.terms.extend((each, times * count) for each, times in parts)
+        large = _MARGIN * (above + deficit.most)
+        with certified_arithmetic():
+            for law, count in self.terms:
+                parts = law.truncated(share / count, large) if law.can_be_truncated else [(law, 1)]
+                shorter.terms.extend((each, times * count) for each, times in parts)
         shorter.moments_only = self.moments_only
         shorter.aside = SetAside.of(shorter.terms, deficit)
         return shorter

@@ -29,13 +29,14 @@ _CLEAR = 0.3  # relative, in delta: what such a line may leave open
 _MOST_GUESSES = 6
 _AIM = 0.7  # times the width: what a line is to leave open
 _MANY_NODES = 120_000  # of a line: about as many as a tenth of a second allows
+_CHEAP_NODES = 12_000  # where a narrower line costs hardly more
 _PATIENT = 3  # times as many for a narrower answer than usual
 _USUAL = 1e-4  # the width that lines have unless another is asked for
 _FEW_NODES = 1500  # up to which a line through all losses is the quicker one
 _LITTLE_EFFORT, _MOST_EFFORT = 5e6, 3e7  # terms to sum, for a line through all losses
 _LARGEST_THETA = 100.0
 _TINY = 0.1  # spreads for which a line between -1 and 0 says little
-_FALLS = 30.0  # nats
+_FALLS, _SPREADS = 30.0, 60.0  # nats, within so many spreads: some hundred nodes
 
 
 class RareOutcomes:
@@ -90,12 +91,12 @@ class RareOutcomes:
             return line
 
     def suits(self, epsilon: float) -> bool:
-        """Whether a line through all losses does: if the moment falls off as that of a bell."""
+        """Whether a line through all losses does: if the moment falls off about as a bell does."""
         try:
             point = SaddlePoint.of(self.product, epsilon)
             if abs(point.theta) > _LARGEST_THETA or (point.theta < 0 and point.spread < _TINY):
                 return False
-            nodes = np.asarray(point.theta + 1j * np.array([0.0, 9.0 / point.spread]))
+            nodes = np.asarray(point.theta + 1j * np.array([0.0, _SPREADS / point.spread]))
             values, _ = self.product.nominal_log_moment(nodes)
             return bool(values[0].real - values[1].real >= _FALLS)
         except (BeyondFloats, ValueError, MemoryError):
@@ -126,7 +127,10 @@ class RareOutcomes:
 
     def first_epsilon(self, delta: float) -> float:
         """Where to look first for the epsilon of a delta."""
-        return self.without(delta).typical_epsilon(delta)
+        try:
+            return self.without(delta).typical_epsilon(delta)
+        except BeyondFloats:
+            return self.product.typical_epsilon(delta)
 
     def surely_below(self, epsilon: float, delta: float) -> bool:
         """Whether a coarse line shows that delta is no more than this at epsilon."""
@@ -137,9 +141,9 @@ class RareOutcomes:
         return line.delta(epsilon).upper <= delta
 
 
-def least_width(line: Line, drawn: float, width: float) -> float:
+def least_width(line: Line, drawn: float, width: float, *, cheap: bool = False) -> float:
     """The least width for which there are not too many nodes: they go with its inverse root."""
-    most = _MANY_NODES * (_PATIENT if width < _USUAL else 1)
+    most = _CHEAP_NODES if cheap else _MANY_NODES * (_PATIENT if width < _USUAL else 1)
     return drawn * (line.nodes.size / most) ** 2
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["NEGLIGIBLE", "SaddlePoint"]
 
 NEGLIGIBLE = 42.0  # nats below the integrand's peak at which truncation may happen
-_SHARPNESS = 3e3  # of what was left out: the rounding that a shorter line may cost
+_SHARPNESS = 100.0  # of what was left out: the rounding that a shorter line may cost
 _FURTHER = 1.3 ** np.arange(-10.0, 10.0)  # other thetas, as shares of one
 _VANISHED = 1e4  # nats by which aliases are to fall at most
 

@@ -64,6 +64,7 @@ _FAR = 30.0  # exponents beyond which M - 1 says no more than M
 _STEEPER = 1.25  # more than |q e^l/w| grows off the axis: 1/cos(0.6), for mu b up to 1.2
 _SLOW = 12.0  # nats of growth from which the line of x is moved
 _MOST_NODES = 200_000
+_LEAST_MU, _LARGEST_MU, _LEAST_RATE = 1e-8, 100.0, 1e-12  # whose rare outcomes are worth a look
 _FEW_DIFFERENT = 8  # that are worth a transform each
 
 
@@ -105,7 +106,13 @@ class SampledGaussianLosses(Law):
         self.largest, self.least = (math.inf, -most) if removing else (most, -math.inf)
         self._few = representatives(mus, counts)
         self.decays_quickly = mus.size <= 4
-        self.can_be_truncated = mus.size <= _FEW_DIFFERENT
+        self.can_be_truncated = bool(
+            mus.size <= _FEW_DIFFERENT
+            and np.min(mus) > _LEAST_MU
+            and np.max(mus) < _LARGEST_MU
+            and np.min(rates) > _LEAST_RATE
+            and np.max(rates) < 1 - _LEAST_RATE
+        )
 
     def curve(self, count: int) -> Curve | None:
         if count != 1 or list(self.counts) != [1.0]:
