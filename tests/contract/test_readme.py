@@ -18,6 +18,7 @@ PAGES = (
     "README.md",
     "docs/start/first-epsilon.md",
     "docs/guide/accounting.md",
+    "docs/guide/batches.md",
     "docs/guide/matrix-mechanisms.md",
 )
 TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}

@@ -137,6 +137,8 @@ IN_RELEASES = [
         '{"type": "SampledWithReplacement", "release": {"type": "GaussianDP", "mu": 0.5}, '
         '"sample": 10, "population": 1000}'
     ),
+    '{"type": "RandomAllocation", "sigma": 2.0, "steps": 100, "sensitivity": 1.0}',
+    '{"type": "ShuffledEpoch", "sigma": 2.0, "steps": 100, "sensitivity": 1.0}',
     (
         '{"type": "MatrixMechanism", "sigma": 4.0, "matrix": [[1.0, 0.0], [0.5, 1.0]], '
         '"participations": 2, "separation": 1, "periodic": true, "sensitivity": 1.0}'

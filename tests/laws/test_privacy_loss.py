@@ -37,6 +37,7 @@ from quaestor import (
     PrivacyProfile,
     ProbabilityVectors,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     Release,
     RenyiDP,
@@ -44,6 +45,7 @@ from quaestor import (
     Repeated,
     SampledWithoutReplacement,
     SampledWithReplacement,
+    ShuffledEpoch,
     Staircase,
     ToeplitzMechanism,
     TruncatedPoissonGaussian,
@@ -392,6 +394,8 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
     "SampledWithReplacement": (
         SampledWithReplacement(release=Laplace(scale=4.0), sample=3, population=20),
     ),
+    "RandomAllocation": (RandomAllocation(sigma=4.0, steps=5),),
+    "ShuffledEpoch": (ShuffledEpoch(sigma=4.0, steps=5),),
     "MatrixMechanism": (
         MatrixMechanism(sigma=9.0, matrix=((1.0, 0.0), (-0.5, 1.0)), participations=2),
     ),

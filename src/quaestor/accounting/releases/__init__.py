@@ -9,10 +9,12 @@ from quaestor.accounting.releases.density_pair import DensityPair
 from quaestor.accounting.releases.derived.gaussian_mixture import MixtureOfGaussians
 from quaestor.accounting.releases.derived.matrix_mechanism import MatrixMechanism
 from quaestor.accounting.releases.derived.profile_points import GroupPrivacy, PrivacyProfile
+from quaestor.accounting.releases.derived.random_allocation import RandomAllocation
 from quaestor.accounting.releases.derived.renyi import RenyiDP
 from quaestor.accounting.releases.derived.repeat_select import RepeatAndSelect
 from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
 from quaestor.accounting.releases.derived.running_totals import ContinualCounting
+from quaestor.accounting.releases.derived.shuffled_epoch import ShuffledEpoch
 from quaestor.accounting.releases.derived.toeplitz import ToeplitzMechanism
 from quaestor.accounting.releases.derived.truncated_sample import TruncatedPoissonGaussian
 from quaestor.accounting.releases.derived.with_replacement import SampledWithReplacement
@@ -49,6 +51,7 @@ __all__ = [
     "PrivacyProfile",
     "ProbabilityVectors",
     "PureDP",
+    "RandomAllocation",
     "RandomizedResponse",
     "Release",
     "ReleaseSum",
@@ -57,6 +60,7 @@ __all__ = [
     "Repeated",
     "SampledWithReplacement",
     "SampledWithoutReplacement",
+    "ShuffledEpoch",
     "Staircase",
     "ToeplitzMechanism",
     "TruncatedPoissonGaussian",
@@ -88,6 +92,8 @@ RELEASES: dict[str, type[Release]] = {
     "ToeplitzMechanism": ToeplitzMechanism,
     "MatrixMechanism": MatrixMechanism,
     "ContinualCounting": ContinualCounting,
+    "RandomAllocation": RandomAllocation,
+    "ShuffledEpoch": ShuffledEpoch,
     "RenyiDP": RenyiDP,
     "RepeatAndSelect": RepeatAndSelect,
     "PrivacyProfile": PrivacyProfile,

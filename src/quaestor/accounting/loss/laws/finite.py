@@ -9,7 +9,7 @@ for them, or there is no law; nothing is divided by a sum to make it so.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -78,10 +78,10 @@ class FiniteLoss(Law):
             self.largest = float(np.max(losses, initial=-math.inf)) if losses.size else 0.0
             self.largest += blur + 8 * UNIT * abs(self.largest)
 
-    def turned(self) -> FiniteLoss:
+    def turned(self) -> Self:
         """The two worlds exchanged."""
         lattice = self.lattice and Lattice(-self.lattice.offset, self.lattice.gap)
-        return FiniteLoss(
+        return type(self)(
             -self.losses,
             self.log_second,
             self.log_first,

@@ -112,8 +112,7 @@ class CorrelatedNoise(OfMu):
         Theorem:
             If columns of C that are b apart have no row in common and C is lower triangular, the
             release is dominated by :math:`\lceil n/b\rceil` Poisson-sampled Gaussians whose
-            sensitivity is the longest column [Choquette-Choo et al. 2023, arXiv 2306.08153,
-            Theorem 4].
+            sensitivity is the longest column [Choquette-Choo et al. 2023, arXiv 2306.08153].
             Proof: the person is in the j-th step of the group with probability q, independently,
             and then moves the rows of that column, which no other of the group's columns has.
             Given the outputs so far all else is the same in both worlds, so the ratio of the
