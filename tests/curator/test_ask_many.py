@@ -49,14 +49,14 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     from quaestor.curator.engines.duckdb.connection import DuckConnection
 
     listed: list[str] = []
-    plain = DuckConnection.rows
+    plain = DuckConnection._asked
 
-    def rows(self: DuckConnection, sql: str) -> Any:
+    def asked(self: DuckConnection, sql: str) -> Any:
         if sql != "SELECT 1":
             listed.append(sql)
         return plain(self, sql)
 
-    monkeypatch.setattr(DuckConnection, "rows", rows)
+    monkeypatch.setattr(DuckConnection, "_asked", asked)
     return listed
 
 
