@@ -309,6 +309,21 @@ def test_the_best_run_under_replacement_has_runs_under_replacement() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "inner",
+    [
+        CONCENTRATED,
+        STEP,
+        dp_event.ComposedDpEvent([GAUSSIAN, LAPLACE]),
+        dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 1.0], [0.5, 0.5]),
+    ],
+)
+def test_a_sample_of_anything_costs_less_than_the_whole(inner: Any) -> None:
+    event = dp_event.PoissonSampledDpEvent(0.25, inner)
+    assert accountant(event).get_delta(0.1) < accountant(inner).get_delta(0.1)
+    assert to_dp_event(*from_dp_event(event)) == event
+
+
 def test_every_kind_of_event_is_read_or_its_refusal_says_why() -> None:
     from quaestor.interop.dp_accounting.conversion import _READERS
 
@@ -347,17 +362,7 @@ def test_every_kind_of_event_is_read_or_its_refusal_says_why() -> None:
         (dp_event.SampledWithReplacementDpEvent(10, 0, GEOMETRIC), REPLACE),
         (dp_event.SampledWithReplacementDpEvent(1, 1, GEOMETRIC), REPLACE),
         (dp_event.SampledWithReplacementDpEvent(10, 1, GEOMETRIC), ADD_OR_REMOVE),
-        (dp_event.PoissonSampledDpEvent(0.1, CONCENTRATED), ADD_OR_REMOVE),
-        (dp_event.PoissonSampledDpEvent(0.1, STEP), ADD_OR_REMOVE),
         (dp_event.PoissonSampledDpEvent(1.1, GAUSSIAN), ADD_OR_REMOVE),
-        (
-            dp_event.PoissonSampledDpEvent(0.1, dp_event.SelfComposedDpEvent(LAPLACE, 2)),
-            ADD_OR_REMOVE,
-        ),
-        (
-            dp_event.PoissonSampledDpEvent(0.1, dp_event.ComposedDpEvent([GAUSSIAN, LAPLACE])),
-            ADD_OR_REMOVE,
-        ),
         (dp_event.ZCDpEvent(0.1, -0.1), ADD_OR_REMOVE),
         (dp_event.ZCDpEvent(-0.1), ADD_OR_REMOVE),
         (dp_event.GaussianDpEvent(-1.0), ADD_OR_REMOVE),

@@ -233,7 +233,7 @@ def test_known_noise_is_moved_twice_as_far() -> None:
     assert Laplace(scale=3.0).with_record_replaced() == Laplace(scale=3.0, sensitivity=2.0)
     sampled = PoissonSampled(release=Gaussian(sigma=1.0), rate=0.1)
     assert sampled.with_record_replaced() == q.PoissonSampledReplaceOne(
-        release=sampled.release, rate=0.1
+        release=Gaussian(sigma=1.0), rate=0.1
     )
     unknown: dict[str, list[Release]] = {"a": [q.ProbabilityVectors(p=(0.5, 0.5), q=(0.4, 0.6))]}
     with pytest.raises(InvalidParameter, match="ProbabilityVectors is among the releases"):

@@ -53,7 +53,7 @@ def check_new(definition: AccountDefinition) -> None:
 def laws_of(release: Release) -> tuple[Law, Law]:
     """The exact law of every outcome, with the person and without, from the definitions alone."""
     if isinstance(release, PoissonSampled):
-        with_person, without = laws_of(release.release)
+        with_person, without = laws_of(release.one())
         rate = mpf(release.rate)
         mixed = tuple(rate * p + (1 - rate) * q for p, q in zip(with_person, without, strict=True))
         return mixed, without

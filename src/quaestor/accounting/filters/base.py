@@ -66,9 +66,18 @@ class Meter(ABC):
         return [self.cost_of_one(release) for release in releases]
 
     def cost(self, releases: Iterable[Release]) -> Fraction | None:
-        """What these releases use together; None if no amount would do."""
+        """What these releases use together; None if no amount would do.
+
+        Raises:
+            InvalidParameter: some are about people who come or go, and others about records that
+                are replaced: their costs say nothing together.
+        """
+        from quaestor.accounting.releases.release_sum import check_neighbours
+
+        listed = tuple(releases)
+        check_neighbours(listed)
         total = Fraction(0)
-        for release in releases:
+        for release in listed:
             single, count = release.counted()
             one = self.cost_of_one(single)
             if one is None:

@@ -141,6 +141,9 @@ class Release:
     losses_are_listed: ClassVar[bool] = False
     """Whether its losses are finitely many, so that a fixed number of people may be sampled."""
 
+    known_by_moments: ClassVar[bool] = False
+    """Whether only bounds on its moments are known, and no pair of worlds."""
+
     moments_of_rho: ClassVar[bool] = False
     """Whether its moments are known by its rho alone, as those of a Gaussian are."""
 

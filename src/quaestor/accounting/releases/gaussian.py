@@ -188,6 +188,7 @@ class ZeroConcentratedDP(Release):
 
     rho: float
 
+    known_by_moments: ClassVar[bool] = True
     moments_of_rho: ClassVar[bool] = True
     strength: ClassVar[Strength | None] = Strength("rho", more_tells_more=True)
 

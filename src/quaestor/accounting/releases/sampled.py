@@ -12,6 +12,7 @@ from quaestor.accounting.releases.base import (
     Release,
     check_count,
     check_real,
+    counts_of,
     remembered,
 )
 from quaestor.accounting.releases.loss_ends import (
@@ -21,6 +22,7 @@ from quaestor.accounting.releases.loss_ends import (
     loss_of_sample,
 )
 from quaestor.accounting.releases.opinion import MARGIN, Detection, Opinion, rho_of_loss
+from quaestor.accounting.releases.release_sum import ReleaseSum, check_neighbours, each_release
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OfSample", "PoissonSampled", "SampledWithoutReplacement"]
 
+_LARGEST_RATE = 1 - 2.0**-40  # of a profile: a larger sample is all but the whole
 _ABOVE = 1 + Fraction(1, 2**50)  # the rate as a float
 
 
@@ -97,10 +100,16 @@ class OfSample(Release):
 class PoissonSampled(OfSample):
     r"""A release on a sample that has each person with probability ``rate``, independently.
 
+    ``release`` is one release, a count of one, or a sum: one coin a person for all of them.
+
     Guarantee:
         For neighbours that differ by one person's presence: the pair (1 - q) Q + q P against Q, for
         removing, and the same turned round for adding [Zhu, Dong, Wang 2022, Theorem 11]. The two
-        compose apart, and the worse one counts at the end.
+        compose apart, and the worse one counts at the end. A sample of a sample is a sample, at
+        the product of the rates: each person is in it with that probability, independently. Of
+        sums, of releases whose two directions differ and of those that are known by moments, the
+        profiles of the whole are sampled
+        (:mod:`~quaestor.accounting.releases.derived.sampled_run`).
 
     >>> from quaestor import Laplace, compose
     >>> step = PoissonSampled(release=Laplace(scale=1.0), rate=0.5)
@@ -108,7 +117,7 @@ class PoissonSampled(OfSample):
     0.6201
     """
 
-    release: Release
+    release: Release | ReleaseSum  # type: ignore[assignment]  # others sample one release
     rate: float
 
     directed: ClassVar[bool] = True
@@ -116,43 +125,166 @@ class PoissonSampled(OfSample):
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
-        self._check_inner()
+        if not isinstance(self.release, Release | ReleaseSum) or not self._parts():
+            raise InvalidParameter("release", self.release, "a release, or a sum of releases")
+        if check_neighbours(each for each, _ in self._parts()) == "replace_record":
+            valid = "about people who come or go, as a Poisson sample is"
+            raise InvalidParameter("release", str(self.release), valid)
         object.__setattr__(self, "rate", check_real("rate", self.rate, low=0.0, high=1.0))
+
+    def _parts(self) -> tuple[tuple[Release, int], ...]:
+        return tuple(counts_of(each_release((self.release,))).items())
+
+    def one(self) -> Release:
+        """The first release of the sample: the only one, if it is simple."""
+        return self._parts()[0][0]
+
+    @property
+    def bracketed(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
+        """Where only the profiles of the whole are known, or rates were multiplied."""
+        return not self.is_simple()
+
+    def is_simple(self) -> bool:
+        """Whether it is one release, not itself sampled, with one law for both directions."""
+        (one, count), *others = self._parts()
+        return not others and count == 1 and _has_one_law(one)
+
+    def _as_one(self, towards: float) -> PoissonSampled | None:
+        """The same as a sample of one release, rates and shifts rounded; None where there is none.
+
+        Samples of samples, and Gaussians on the same sample, which are one.
+        """
+        (one, count), *others = self._parts()
+        if not others and count == 1 and isinstance(one, PoissonSampled):
+            rate = _rounded(Fraction(self.rate) * Fraction(one.rate), towards)
+            return PoissonSampled(release=one.release, rate=min(rate, 1.0))
+        squares = [(each.known_mu(), times) for each, times in self._parts()]
+        if self.is_simple() or any(mu is None for mu, _ in squares):
+            return None
+        from quaestor.accounting.releases.gaussian import GaussianDP
+
+        total = sum(((mu or 0) ** 2 * times for mu, times in squares), Fraction(0))
+        root = Fraction(math.isqrt((total.numerator << 512) // total.denominator), 1 << 256)
+        shift = _rounded(root, math.inf) if towards > 0 else _rounded(root, 0.0)
+        return PoissonSampled(release=GaussianDP(mu=shift), rate=self.rate)
 
     def losses(self) -> tuple[Law, ...]:
         """Removing, and adding."""
-        law = self._single_loss()
-        if self.rate == 1.0:
-            return (law,)
         if self.rate == 0.0:
             from quaestor.accounting.loss.laws.sampled import no_loss
 
             return (no_loss(),)
-        return self.release.poisson_sampled_losses(self.rate)
+        if self.is_simple():
+            law = self._single_loss()
+            return (law,) if self.rate == 1.0 else self.one().poisson_sampled_losses(self.rate)
+        same = self._as_one(math.inf)
+        if same is not None:
+            return same.losses()
+        from quaestor.accounting.releases.derived.base_run import law_of_run
+        from quaestor.accounting.releases.derived.sampled_run import sampled_run
+
+        if self.rate > _LARGEST_RATE:
+            return (law_of_run(self.release),)
+        return sampled_run(self.release, self.rate)
+
+    def least_losses(self) -> tuple[Law, ...]:
+        """Of profiles nothing from below."""
+        if self.is_simple():
+            return self.losses()
+        same = self._as_one(0.0)
+        if same is not None:
+            return same.least_losses()
+        from quaestor.accounting.loss.laws.sampled import no_loss
+
+        return (no_loss(),)
+
+    @remembered
+    def pure_loss(self) -> PureLoss:
+        """From the end of the curve, where the sampled version is known."""
+        if self.is_simple():
+            return OfSample.pure_loss(self)
+        same = self._as_one(math.inf)
+        if same is not None:
+            return same.pure_loss()
+        parts = [each.pure_loss() for each, _ in self._parts()]
+        if any(each.epsilon is None for each in parts) and not any(each.delta for each in parts):
+            return PureLoss(None, Fraction(0))
+        return self._pure_loss_of_laws()
+
+    @remembered
+    def concentrated_rho(self) -> Fraction | None:
+        """The whole's, where nothing is told outright, or that of its epsilon."""
+        if self.is_simple():
+            return OfSample.concentrated_rho(self)
+        return self._least_of(
+            Release.concentrated_rho(self), [(e.concentrated_rho(), n) for e, n in self._parts()]
+        )
+
+    @remembered
+    def squared_mu(self) -> Fraction | None:
+        """The whole's, where nothing is told outright, or that of its epsilon."""
+        if self.is_simple():
+            return OfSample.squared_mu(self)
+        return self._least_of(
+            Release.squared_mu(self), [(e.squared_mu(), n) for e, n in self._parts()]
+        )
+
+    @remembered
+    def log_moment(self, order: float) -> Fraction | None:
+        """The whole's, or that of its law, where that tells nothing outright."""
+        if self.is_simple():
+            return Release.log_moment(self, order)
+        same = self._as_one(math.inf)
+        if same is not None:
+            return same.log_moment(order)
+        bounded = self.pure_loss().epsilon is not None
+        own = Release.log_moment(self, order) if bounded else None
+        return self._least_of(own, [(e.log_moment(order), n) for e, n in self._parts()])
+
+    def _least_of(
+        self, own: Fraction | None, parts: list[tuple[Fraction | None, int]]
+    ) -> Fraction | None:
+        tells = any(each.pure_loss().delta for each, _ in self._parts())
+        if tells or any(cost is None for cost, _ in parts):
+            return own
+        costs = ((cost or Fraction(0)) * times for cost, times in parts)
+        whole = sum(costs, Fraction(0))
+        return whole if own is None else min(own, whole)
 
     def outdoes(self, other: Release) -> bool:
         """A smaller sample is a sample of the sample."""
         if isinstance(other, PoissonSampled):
-            return self.rate >= other.rate and self.release.outdoes(other.release)
+            if self.release == other.release:
+                return self.rate >= other.rate
+            if not self.is_simple() or not other.is_simple():
+                return False
+            return self.rate >= other.rate and self.one().outdoes(other.one())
         return other.known_epsilon() == 0
 
     def rough_size(self) -> float:
         """The whole's, in proportion."""
-        return self.rate * self.release.rough_size()
+        return self.rate * sum(each.rough_size() * count for each, count in self._parts())
 
     def with_record_replaced(self) -> Release:
         """The same sample, in which one person may stand for another."""
         from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
 
-        return PoissonSampledReplaceOne(release=self.release, rate=self.rate)
+        same = self if self.is_simple() else self._as_one(math.inf)
+        if same is None:
+            return Release.with_record_replaced(self)
+        if not same.is_simple():
+            return same.with_record_replaced()
+        return PoissonSampledReplaceOne(release=same.one(), rate=same.rate)
 
     # From the parameters alone.
 
     @remembered
     def loss_ends(self) -> tuple[LossEnd, ...] | None:
         r"""Removing a person: :math:`\log(1-q+qe^L)`; adding one: its negative, of the least L."""
-        ends, rate = self.release.loss_ends(), Fraction(self.rate)
-        if ends is None or self.release.bracketed or self.release.directed:
+        if not self.is_simple():
+            return None
+        ends, rate = self.one().loss_ends(), Fraction(self.rate)
+        if ends is None:
             return None
         if rate in (0, 1):
             return ends if rate else (NO_LOSS,)
@@ -170,7 +302,7 @@ class PoissonSampled(OfSample):
     @remembered
     def opinion(self) -> Opinion | None:
         """Removing a person, and adding one."""
-        return self._opinion(self.rate, adding=True)
+        return self._opinion(self.rate, adding=True) if self.is_simple() else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +388,16 @@ class SampledWithoutReplacement(OfSample):
     def opinion(self) -> Opinion | None:
         """Replacing a person."""
         return self._opinion(self.sample / self.population, adding=False)
+
+
+def _has_one_law(release: Release) -> bool:
+    """From what is written of its kind: whether its own sampled law is known."""
+    plain = not (release.bracketed or release.directed or isinstance(release, OfSample))
+    return plain and not release.known_by_moments
+
+
+def _rounded(exact: Fraction, towards: float) -> float:
+    return math.nextafter(float(exact), towards)
 
 
 def _sampled_opinion(inner: Opinion, rate: float, *, adding: bool) -> Opinion:

@@ -117,19 +117,13 @@ def _read_poisson(event: Any, relation: Any) -> Parts:
         if gaussian is None:
             refuse_relation(event, relation, *COMES_OR_GOES)
         return [(PoissonSampledReplaceOne(release=gaussian, rate=rate), 1)]
-    release = gaussian or _only(inner, Laplace, Geometric)
-    if release is None:
-        raise RefusedEventError(
-            event, "a sample for one Laplace or discrete Laplace event, or for Gaussian ones"
-        )
-    return [(PoissonSampled(release=release, rate=rate), 1)]
+    return [(PoissonSampled(release=gaussian or _run(inner), rate=rate), 1)]
 
 
 def _write_poisson(release: Any, relation: Any) -> Any:
     if relation not in COMES_OR_GOES:
         raise InvalidParameter("release", release, "PoissonSampledReplaceOne under REPLACE_ONE")
-    event = to_dp_event(release.release, neighboring_relation=relation)
-    return dp_event.PoissonSampledDpEvent(release.rate, event)
+    return dp_event.PoissonSampledDpEvent(release.rate, _run_event(release.release, relation))
 
 
 def _write_replace_one(release: Any, relation: Any) -> Any:
@@ -209,24 +203,29 @@ def _write_with_replacement(release: Any, relation: Any) -> Any:
     return dp_event.SampledWithReplacementDpEvent(release.population, release.sample, event)
 
 
+def _run(parts: Parts) -> Release | ReleaseSum:
+    """All of these together."""
+    releases = tuple(release * count for release, count in parts)
+    return releases[0] if len(releases) == 1 else ReleaseSum(releases)
+
+
+def _run_event(run: Release | ReleaseSum, relation: Any) -> Any:
+    events = [to_dp_event(each, neighboring_relation=relation) for each in each_release((run,))]
+    return events[0] if len(events) == 1 else dp_event.ComposedDpEvent(events)
+
+
 def _read_selection(event: Any, relation: Any) -> Parts:
     """The runs are of one mechanism, and their quality is part of what it gives out."""
     inner = read_event(event.event, relation)
     if any(release == NO_PROMISE for release, _ in inner):
         return [(NO_PROMISE, 1)]
-    run = ReleaseSum(tuple(release * count for release, count in inner)) if inner else None
-    if run is None:
+    if not inner:
         return []
-    release = run[0] if len(run) == 1 else run
-    return [(RepeatAndSelect(release=release, mean=event.mean, shape=event.shape), 1)]
+    return [(RepeatAndSelect(release=_run(inner), mean=event.mean, shape=event.shape), 1)]
 
 
 def _write_selection(release: Any, relation: Any) -> Any:
-    runs = [
-        to_dp_event(each, neighboring_relation=relation)
-        for each in each_release((release.release,))
-    ]
-    run = runs[0] if len(runs) == 1 else dp_event.ComposedDpEvent(runs)
+    run = _run_event(release.release, relation)
     shape = math.inf if release.shape is None else release.shape
     return dp_event.RepeatAndSelectDpEvent(run, release.mean, shape)
 

@@ -52,22 +52,35 @@ class _Corner(NamedTuple):
 
 
 def detection_loss(
-    epsilons: Sequence[float], deltas: Sequence[float], *, changes: int = 1
+    epsilons: Sequence[float],
+    deltas: Sequence[float],
+    *,
+    changes: int = 1,
+    backward: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> FiniteLoss:
-    """The law of the worst release with these points, after so many changes."""
+    """The law of the worst release with these points, after so many changes.
+
+    The points are about both directions, or about one if those of the other (``backward``) are
+    given: then the law is that of the first, and :meth:`FiniteLoss.turned` that of the other.
+    """
     with working_precision(_BITS):
-        once = _corners(_lines(epsilons, deltas))
+        once = _corners(_lines((epsilons, deltas), backward or (epsilons, deltas)))
         curve = once
         for _ in range(changes - 1):
             curve = _after(once, curve)
         return _law(curve)
 
 
-def _lines(epsilons: Sequence[float], deltas: Sequence[float]) -> list[_Tangent]:
+def _lines(
+    forward: tuple[Sequence[float], Sequence[float]],
+    backward: tuple[Sequence[float], Sequence[float]],
+) -> list[_Tangent]:
     lines = [_Tangent(ONE, ZERO)]
-    for epsilon, delta in zip(epsilons, deltas, strict=True):
-        odds, told = arb(epsilon).exp(), arb(delta)
-        lines += [_Tangent(told, odds), _Tangent(1 - (1 - told) / odds, 1 / odds)]
+    for epsilon, delta in zip(*forward, strict=True):
+        lines.append(_Tangent(arb(delta), arb(epsilon).exp()))
+    for epsilon, delta in zip(*backward, strict=True):
+        odds = arb(epsilon).exp()
+        lines.append(_Tangent(1 - (1 - arb(delta)) / odds, 1 / odds))
     return lines
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.finite import FiniteLoss
     from quaestor.accounting.releases.release_sum import ReleaseSum
 
-__all__ = ["law_of_run", "singles"]
+__all__ = ["directions", "law_of_run", "places", "singles", "worst"]
 
 _POINTS = 256
 _QUICK_SHARE = 1e-16  # of the delta at 0: below it the moment bound is enough
@@ -34,13 +34,13 @@ def law_of_run(run: Release | ReleaseSum) -> FiniteLoss:
     """
     from quaestor.accounting.loss.laws.detection_curve import detection_loss
 
-    profiles = [profile.shared() for profile in _directions(run)]
-    epsilons = _places(profiles)
-    least = _worst(profiles, 0.0, 0.0) * _QUICK_SHARE
-    return detection_loss(epsilons, [_worst(profiles, at, least) for at in epsilons])
+    profiles = [profile.shared() for profile in directions(run)]
+    epsilons = places(profiles)
+    least = worst(profiles, 0.0, 0.0) * _QUICK_SHARE
+    return detection_loss(epsilons, [worst(profiles, at, least) for at in epsilons])
 
 
-def _worst(profiles: list[LossProfile], epsilon: float, least: float) -> float:
+def worst(profiles: list[LossProfile], epsilon: float, least: float) -> float:
     """The larger delta; of a lesser one, or of less than ``least``, a quick bound is enough."""
     worst = least
     for each in profiles:
@@ -55,7 +55,8 @@ def _quick(profile: LossProfile, epsilon: float) -> float:
     return profile.at_most(epsilon=epsilon)
 
 
-def _directions(run: Release | ReleaseSum) -> list[LossProfile]:
+def directions(run: Release | ReleaseSum) -> list[LossProfile]:
+    """The profile of a run: one, or one for removing and one for adding a person."""
     from quaestor.accounting.loss.engine.loss_profile import LossProfile
 
     laws = [(single.losses(), count) for single, count in singles(run)]
@@ -66,7 +67,7 @@ def _directions(run: Release | ReleaseSum) -> list[LossProfile]:
     ]
 
 
-def _places(profiles: list[LossProfile]) -> list[float]:
+def places(profiles: list[LossProfile]) -> list[float]:
     """Evenly apart up to where next to nothing is left, and the largest loss."""
     largest = max(each.product.largest() if each.product.terms else 0.0 for each in profiles)
     reach = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from quaestor.accounting.releases.base import Release, remembered
 from quaestor.accounting.releases.derived.gaussian_mixture import numbers
@@ -29,8 +29,8 @@ class RenyiDP(Release):
     Guarantee:
         :math:`D_\alpha(P\|Q) \le \varepsilon_\alpha` in both directions at these orders [Mironov
         2017]. Between them :math:`(\alpha-1)D_\alpha` is convex, so chords are bounds too. Delta
-        is the moment bound at the best order [Canonne, Kamath, Steinke 2020, Proposition 12],
-        which is all that is known from above; from below nothing is.
+        is the moment bound at the best order [Canonne, Kamath, Steinke, arXiv 2004.00010v4,
+        Proposition 12], which is all that is known from above; from below nothing is.
 
     >>> from quaestor.accounting.compose import compose
     >>> gaussian = RenyiDP(orders=(2, 4, 8, 16, 32), epsilons=(0.04, 0.08, 0.16, 0.32, 0.64))
@@ -40,6 +40,8 @@ class RenyiDP(Release):
 
     orders: tuple[float, ...]
     epsilons: tuple[float, ...]
+
+    known_by_moments: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""

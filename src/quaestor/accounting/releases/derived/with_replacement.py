@@ -34,7 +34,7 @@ class SampledWithReplacement(Release):
         For neighbours that differ by one person's *replacement*, with :math:`b_j` the chance of
         being drawn j times and :math:`\eta = 1-b_0`:
         :math:`\delta(\varepsilon) = \sum_{j\ge1} b_j\,\delta_j(\log(1+(e^\varepsilon-1)/\eta))`
-        [Balle, Barthe, Gaboardi 2018, Theorem 10].
+        [Balle, Barthe, Gaboardi 2018].
         Proof: let :math:`A_j, B_j` be the release where one or the other was drawn j times, and R
         where neither was. Of all S with :math:`A_j(S) = a` both :math:`B_j` and R have at least
         :math:`f_j(a)`. Share :math:`(e^\varepsilon-1)b_0R(S)` among the j as :math:`b_j/\eta`.

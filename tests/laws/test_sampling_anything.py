@@ -1,0 +1,177 @@
+"""Poisson samples of samples, of sums, of asymmetric releases and of those known by moments."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from fractions import Fraction
+
+import pytest
+
+from quaestor import (
+    ApproxDP,
+    DensityPair,
+    Gaussian,
+    GaussianDP,
+    InvalidParameter,
+    Laplace,
+    MixtureOfGaussians,
+    PoissonSampled,
+    ProbabilityVectors,
+    PureDP,
+    RandomizedResponse,
+    RenyiDP,
+    SampledWithoutReplacement,
+    ZeroConcentratedDP,
+    compose,
+    release_from_json,
+)
+from quaestor.accounting.expressions import parse_release
+from quaestor.accounting.theorems import privacy_loss
+
+Masses = list[Fraction]
+
+
+def hockey_stick(first: Masses, second: Masses, at: float) -> Fraction:
+    """From the definition; the odds are rounded by less than is allowed for below."""
+    odds = Fraction(math.exp(at))
+    return sum(
+        (max(p - odds * q, Fraction(0)) for p, q in zip(first, second, strict=True)), Fraction(0)
+    )
+
+
+def sampled(p: Masses, q: Masses, rate: float) -> Masses:
+    return [Fraction(rate) * a + (1 - Fraction(rate)) * b for a, b in zip(p, q, strict=True)]
+
+
+def floats(masses: Masses) -> tuple[float, ...]:
+    return tuple(map(float, masses))
+
+
+def dyadic(rng: random.Random) -> Masses:
+    """Masses that floats hold exactly."""
+    cuts = sorted(rng.sample(range(1, 256), rng.choice([1, 2, 3])))
+    return [Fraction(b - a, 256) for a, b in itertools.pairwise([0, *cuts, 256])]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_sample_of_an_asymmetric_pair_is_never_below_the_mixture(seed: int) -> None:
+    rng = random.Random(seed)
+    p = dyadic(rng)
+    q = dyadic(rng)
+    while len(q) != len(p):
+        q = dyadic(rng)
+    rate = rng.choice([2**-10, 0.125, 0.5, 0.875, 1.0])
+    release = PoissonSampled(release=ProbabilityVectors(p=floats(p), q=floats(q)), rate=rate)
+    both = sampled(p, q, rate)
+    directions = privacy_loss([release])._directions
+    truths = ((both, q), (q, both))
+    for at in (0.0, 0.01, rng.uniform(0.0, 1.0), rng.uniform(0.0, 4.0)):
+        for pair, profile in zip(truths, (directions[0], directions[-1]), strict=True):
+            truth = hockey_stick(*pair, at)
+            assert truth <= profile.delta_bounds(epsilon=at).upper * (1 + 1e-12) + 1e-15
+        worst = max(hockey_stick(*pair, at) for pair in truths)
+        if rate < 1.0:
+            assert compose(release).delta(epsilon=at) <= float(worst) * 1.05 + 1e-2 * rate
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_one_coin_for_a_sum_is_the_mixture_of_products(seed: int) -> None:
+    rng = random.Random(seed)
+    first, second = rng.uniform(0.1, 2.0), rng.uniform(0.1, 2.0)
+    rate = rng.choice([0.01, 0.3, 0.9])
+    run = PureDP(epsilon=first) * 2 + RandomizedResponse(epsilon=second, categories=3)
+    release = PoissonSampled(release=run, rate=rate)
+
+    def response(epsilon: float, categories: int) -> tuple[Masses, Masses]:
+        odds = Fraction(math.exp(epsilon))
+        low = 1 / (odds + categories - 1)
+        p = [low * odds, *[low] * (categories - 1)]
+        return p, [p[1], p[0], *p[2:]]
+
+    pairs = [response(first, 2), response(first, 2), response(second, 3)]
+    p, q = (
+        [
+            math.prod(each, start=Fraction(1))
+            for each in itertools.product(*(pair[i] for pair in pairs))
+        ]
+        for i in (0, 1)
+    )
+    both = sampled(p, q, rate)
+    for at in (0.0, 0.1 * rate, rng.uniform(0.0, 3.0)):
+        truth = max(hockey_stick(both, q, at), hockey_stick(q, both, at))
+        found = compose(release).delta(epsilon=at)
+        assert truth <= found * (1 + 1e-9) + 1e-15
+        assert found <= float(truth) * 1.02 + 1e-3 * rate
+
+
+def test_a_sample_of_a_sample_has_the_product_of_the_rates() -> None:
+    for inner in (Gaussian(sigma=1.0), Laplace(scale=2.0), ZeroConcentratedDP(rho=0.1)):
+        nested = PoissonSampled(release=PoissonSampled(release=inner, rate=0.25), rate=0.5)
+        once = PoissonSampled(release=inner, rate=0.125)
+        bounds, exact = (compose(each).epsilon_bounds(delta=1e-6) for each in (nested, once))
+        assert exact.lower <= bounds.upper
+        assert bounds.upper <= exact.upper * (1 + 1e-6)
+        assert bounds.lower <= exact.upper
+
+
+def test_gaussians_on_one_sample_are_one_gaussian() -> None:
+    run = Gaussian(sigma=5.0) * 2 + Gaussian(sigma=3.0, sensitivity=1.5) + GaussianDP(mu=0.25)
+    mu = math.sqrt(2 / 25 + 0.25 + 0.0625)
+    together = compose(PoissonSampled(release=run, rate=0.01) * 100)
+    alone = compose(PoissonSampled(release=GaussianDP(mu=mu), rate=0.01) * 100)
+    assert together.epsilon(delta=1e-6) == pytest.approx(alone.epsilon(delta=1e-6), rel=1e-9)
+    assert together.epsilon_bounds(delta=1e-6).relative_width < 1e-3
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        ZeroConcentratedDP(rho=0.1),
+        RenyiDP(orders=(1.5, 2.0, 4.0, 8.0, 32.0), epsilons=(0.15, 0.2, 0.4, 0.8, 3.2)),
+        MixtureOfGaussians(sigma=3.0, sensitivities=(0.0, 1.0), probabilities=(0.5, 0.5)),
+        Gaussian(sigma=3.0) + Laplace(scale=4.0),
+        ApproxDP(epsilon=0.5, delta=1e-5) + Laplace(scale=4.0),
+        DensityPair.of(lambda x: 1.5 - x, lambda x: 0.5 + x, edges=[0.0, 0.25, 0.5, 0.75, 1.0]),
+    ],
+    ids=lambda release: str(release)[:40],
+)
+def test_a_sample_costs_no_more_than_the_whole_and_is_written_and_read(release: object) -> None:
+    step = PoissonSampled(release=release, rate=0.1)  # type: ignore[arg-type]
+    spent, whole = compose(step), compose(release)  # type: ignore[arg-type]
+    for epsilon in (0.0, 0.05, 0.3, 1.0):
+        assert spent.delta(epsilon=epsilon) <= whole.delta(epsilon=epsilon) * 1.001
+    # delta at 0 is the rate's share of the total variation
+    variation = whole.delta(epsilon=0.0)  # of moments not the best bound that they allow
+    assert 0.09 * variation <= spent.delta(epsilon=0.0) <= 0.1001 * variation
+    assert release_from_json(step.to_json()) == step == parse_release(str(step))
+    assert step.pure_loss().delta <= 1e-5
+    assert step.log_moment(2.0) is not None
+
+
+def test_zero_concentrated_steps_cost_at_least_what_gaussian_ones_do() -> None:
+    rho = 0.125  # a Gaussian of sigma 2
+    for rate in (0.01, 0.5):
+        step = compose(PoissonSampled(release=ZeroConcentratedDP(rho=rho), rate=rate))
+        gaussian = compose(PoissonSampled(release=Gaussian(sigma=2.0), rate=rate))
+        whole = compose(ZeroConcentratedDP(rho=rho))
+        for delta in (1e-3, 1e-6):
+            assert gaussian.epsilon(delta=delta) <= step.epsilon(delta=delta)
+            assert step.epsilon(delta=delta) < whole.epsilon(delta=delta)
+
+
+def test_nobody_and_everybody_are_sampled() -> None:
+    run = PureDP(epsilon=0.5) + RandomizedResponse(epsilon=0.5)
+    assert compose(PoissonSampled(release=run, rate=0.0)).epsilon(delta=0.0) == 0.0
+    everybody, nearly = (
+        compose(PoissonSampled(release=run, rate=rate)) for rate in (1.0, 1 - 2**-45)
+    )
+    assert everybody.epsilon(delta=0.0) >= 1.0
+    assert nearly.epsilon(delta=0.0) <= everybody.epsilon(delta=0.0) <= 1.0 + 1e-9
+
+
+def test_promises_about_replacement_cannot_be_poisson_sampled() -> None:
+    inner = SampledWithoutReplacement(release=PureDP(epsilon=1.0), sample=1, population=2)
+    with pytest.raises(InvalidParameter, match="come or go"):
+        PoissonSampled(release=inner, rate=0.5)
