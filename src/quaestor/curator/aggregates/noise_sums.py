@@ -39,6 +39,8 @@ def laplace_sum_reach(times: Sequence[float], *, risk: float) -> float:
     low, high = 0.0, factors[-1] * len(factors) * math.log(2 * len(factors) / risk)
     for _ in range(100):
         middle = (low + high) / 2
+        if not low < middle < high:  # no float is between them: nothing would change any more
+            break
         beyond = math.fsum(
             share * math.exp(-middle / factor)
             for share, factor in zip(shares, factors, strict=True)
