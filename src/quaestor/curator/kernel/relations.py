@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "Relations", "few_of_each", "md5_of"]
 
+_PLAIN_NUMBERS: Final = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 MOST_ROWS: Final = 250_000
 """How many rows joins may make of one unit, or of one of its rows."""
 
@@ -42,6 +43,8 @@ class Base:
 
     sql: str
     types: Mapping[str, str]
+    unique: frozenset[str] = frozenset()
+    """Columns of which the table's schema enforces that no value is in two rows."""
 
 
 class Database(Protocol):
@@ -77,6 +80,8 @@ class EngineRows:
     """The tables that were cut to the charged blocks."""
     gathered: bool = False
     """Whether the rows of a unit are in one place already, on engines of several machines."""
+    single: bool = False
+    """Whether no unit has two rows: the schema of the one table that is read enforces it."""
 
     @property
     def names(self) -> list[str]:
@@ -230,6 +235,7 @@ class Relations:
             bound=cut is not None,
             dated=frozenset() if cut is None else frozenset({table.name}),
             gathered=cut is not None and self.blocks is not None and self.blocks.kept is not None,
+            single=unit is not None and _one_row(unit, there, table, base),
         )
         return self._few(rows, cap) if cap else rows
 
@@ -443,6 +449,18 @@ class Relations:
             bound=all(part.bound for part in parts),
             dated=frozenset().union(*(part.dated for part in parts)),
         )
+
+
+def _one_row(unit: Scalar, there: Mapping[str, str], table: Table, base: Base) -> bool:
+    """Whether the schema keeps units apart, and reading them does too.
+
+    A text that is read as a number could be another row's number: ``1`` and ``01``.
+    """
+    declared = table.unit or ""
+    name = there.get(declared) or there.get(declared.lower()) or ""
+    stored = base.types.get(name, "").upper()
+    plain = stored in _PLAIN_NUMBERS if unit.kind == "integer" else stored == "VARCHAR"
+    return plain and name in base.unique
 
 
 def _unit(sql: str, x: Scalar) -> Scalar:

@@ -249,7 +249,7 @@ class StatementAuthor:
                 there = self._scalar(measure.operand).sql
                 before[f"x{at}"] = f"CASE WHEN {there} IS NOT NULL THEN 1 END"
                 after[f"o{at}"] = f"r.x{at}"
-                sums.append(f"COUNT(o{at}) AS n{at}")
+                sums.append(f"{self._count(f'o{at}')} AS n{at}")
                 columns.append(f"n{at}")
                 figures.append(_capped(f"n{at}", measure.rows))
             else:
@@ -260,21 +260,39 @@ class StatementAuthor:
                     name = f"{at}_{part}"
                     before[f"x{name}"], after[f"o{name}"] = self.steps(total, f"x{name}")
                     sums += [
-                        f"COUNT(o{name}) AS n{name}",
-                        f"{self.unit_sum(f'o{name}', total)} AS s{name}",
+                        f"{self._count(f'o{name}')} AS n{name}",
+                        f"{self._sum(f'o{name}', total)} AS s{name}",
                     ]
                     columns += [f"n{name}", f"s{name}"]
                     parts.append(self._contribution(f"s{name}", f"n{name}", total))
                 figures += _jointly(parts, measure.bound) if type(measure) is JointTotals else parts
         # Without a choice of cells rows need not meet: they are added up where they are, first.
         number = self.numbered if self.cells.binding else self.numbered_anywhere
-        numbered = number(before, after)
-        by = ", ".join(["u", *self.cell])
-        listed = ", ".join([by, "COUNT(*) AS n", *sums])
-        by_unit = self._kept(f"SELECT {listed} FROM ({numbered}) s GROUP BY {by}", columns)  # noqa: S608
+        by_unit = self._by_unit(number(before, after), sums, columns)
         clamped = [f"{figure} AS m{at}" for at, figure in enumerate(figures)]
         each = f"SELECT {', '.join(['u', *self.cell, *clamped])} FROM ({by_unit}) q"  # noqa: S608
         return each, len(figures)
+
+    def _by_unit(self, numbered: str, sums: list[str], columns: list[str]) -> str:
+        """One row a unit and cell that count. A unit that has one row is in one cell."""
+        by = ", ".join(["u", *self.cell])
+        if self.rows.single:
+            listed = ", ".join([by, "CAST(1 AS BIGINT) AS n", *sums])
+            return f"SELECT {listed} FROM ({numbered}) s"  # noqa: S608
+        listed = ", ".join([by, "COUNT(*) AS n", *sums])
+        return self._kept(f"SELECT {listed} FROM ({numbered}) s GROUP BY {by}", columns)  # noqa: S608
+
+    def _count(self, value: str) -> str:
+        """How many of a unit's rows in a cell have a value."""
+        if self.rows.single:
+            return f"CAST(CASE WHEN {value} IS NULL THEN 0 ELSE 1 END AS BIGINT)"
+        return f"COUNT({value})"
+
+    def _sum(self, steps: str, measure: Total) -> str:
+        """What a unit's rows in a cell add up to."""
+        if self.rows.single:
+            return f"CAST(COALESCE({steps}, 0) AS BIGINT)"
+        return self.unit_sum(steps, measure)
 
     def unit_sum(self, steps: str, measure: Total) -> str:
         """One unit's sum in 64 bits: of few steps as it is, of many after it was moved there."""

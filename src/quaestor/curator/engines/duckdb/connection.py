@@ -79,16 +79,29 @@ class DuckConnection:
         if table.source.connection is None:
             raise SourceUnavailable(table.name, "its source names a table, but no DuckDB file")
         database = self._attach(table)
-        *schema, name = table.source.table.split(".")
+        *schemas, name = table.source.table.split(".")
+        schema = schemas[-1] if schemas else "main"
         try:
-            return self._described(
-                ".".join(map(DUCKDB.name_of, (database, schema[-1] if schema else "main", name)))
-            )
+            base = self._described(".".join(map(DUCKDB.name_of, (database, schema, name))))
+            return replace(base, unique=self._unique(database, schema, name))
         except Exception:  # noqa: BLE001 (what kind of error it is depends on the version)
             missing = SourceUnavailable(
                 table.name, f"{table.source.connection} has no table {table.source.table}"
             )
         raise missing
+
+    def _unique(self, database: str, schema: str, name: str) -> frozenset[str]:
+        """Columns that are a primary key, or unique, each alone. A file that is attached is locked.
+
+        So nobody changes the table's schema while statements rely on it.
+        """
+        found = self._connection.execute(
+            "SELECT constraint_column_names FROM duckdb_constraints() WHERE database_name = ? "
+            "AND lower(schema_name) = lower(?) AND lower(table_name) = lower(?) "
+            "AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')",
+            [database, schema, name],
+        ).fetchall()
+        return frozenset(names[0] for (names,) in found if len(names) == 1)
 
     def _described(self, name: str, cursor: Any = None) -> Base:
         columns = (cursor or self._connection).execute(f"DESCRIBE {name}").fetchall()
