@@ -113,6 +113,23 @@ def test_second_moments_are_exact(sigma: float, steps: int) -> None:
     assert exact * 0.98 <= float(below[0].real[0] - below[1][0]) <= exact
 
 
+@pytest.mark.parametrize("theta", [-3.0, 0.0, 0.7, 20.0])
+@pytest.mark.parametrize("steps", [3, 100])
+def test_what_is_certified_of_the_decay_holds_within_every_block(theta: float, steps: int) -> None:
+    rng = np.random.default_rng(steps)
+    law = q.RandomAllocation(sigma=1.0, steps=steps).losses()[0]
+    low = np.concatenate((np.geomspace(0.1, 5000.0, 200), np.arange(1.0, 60.0, 0.2)))
+    high = np.concatenate((low[:200] * 1.02, low[200:] + 0.2))
+    order = np.argsort(low)
+    low, high = low[order], high[order]
+    certified = law.decay(theta, low, high)
+    assert float(np.max(certified)) > 0.5
+    within = low + (high - low) * rng.random((6, low.size))
+    at = np.concatenate(([theta], theta + 1j * within.ravel()))
+    moments = law.log_moment(at)[0].real
+    assert bool(np.all((moments[0] - moments[1:]).reshape(within.shape) >= certified - 1e-9))
+
+
 def test_epochs_compose_and_cost_less_than_poisson_samples() -> None:
     epochs = q.compose(q.RandomAllocation(sigma=1.0, steps=100) * 10)
     sampled = q.compose(q.PoissonSampled(release=q.Gaussian(sigma=1.0), rate=0.01) * 1000)
