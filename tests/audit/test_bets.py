@@ -64,13 +64,13 @@ def test_a_run_gains_nothing_on_average_if_the_claim_is_true(seed: int) -> None:
                 assert 1 - mpf("1e-10") < mean < 1 + mpf("1e-35"), (epsilons, deltas)
 
 
-def test_stakes_are_kellys_where_nothing_fails() -> None:
-    """Without delta, the best stake on a bit of odds k : l multiplies by the ratio of chances."""
+def test_stakes_are_half_of_kellys_where_nothing_fails() -> None:
+    """Without delta, Kelly's stake on a bit multiplies by the ratio of its chances."""
     points = np.array([[1.0], [0.0]])
     stakes = best_stakes(Tally(one_won=90_000, one_lost=10_000), points, points)
     claimed = math.e / (1 + math.e)
-    assert stakes.logs[0, 0] == pytest.approx(math.log(0.9 / claimed), abs=1e-4)
-    assert stakes.logs[1, 0] == pytest.approx(math.log(0.1 / (1 - claimed)), abs=1e-3)
+    assert stakes.logs[0, 0] == pytest.approx(math.log((1 + 0.9 / claimed) / 2), abs=1e-4)
+    assert stakes.logs[1, 0] == pytest.approx(math.log((1 + 0.1 / (1 - claimed)) / 2), abs=1e-3)
     assert stakes.logs[4, 0] == 0.0
 
 

@@ -174,5 +174,5 @@ def test_false_accusations_are_rare_at_the_edge_of_the_claim() -> None:
 def test_false_accusations_are_as_rare_as_stated(
     target: Any, neighbours: tuple[Any, Any], claim: Any
 ) -> None:
-    """At most 200 of 1,000 audits expected; 76 more are six deviations."""
-    assert alarms(target, neighbours, 1000, claim=claim, runs=2000) < 276
+    """At most 80 of 400 audits expected; 48 more are six deviations."""
+    assert alarms(target, neighbours, 400, claim=claim, runs=1000) < 128

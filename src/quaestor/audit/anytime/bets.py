@@ -45,6 +45,7 @@ __all__ = ["Stakes", "Tally", "best_stakes", "log_growth"]
 
 _MOST_LOST = 0.98  # of what is owned, in one run
 _HALVINGS = 40
+_CAUTION = 0.5  # of the stake that would have won the most: what was seen was chosen to look well
 _DOUBT = 0.5  # of a lost bet, added to what was seen
 _UPWARD = 1 + 1e-12  # rounding, many times over
 _BEYOND = 500.0  # stakes against larger epsilons are below 1e-217: nothing is ever won
@@ -94,7 +95,7 @@ class Stakes:
 
 
 def best_stakes(tally: Tally, points_one: Floats, points_zero: Floats) -> Stakes:
-    """The stakes that would have won the most on this tally, with some doubt.
+    """Half of the stakes that would have won the most on this tally, with some doubt.
 
     The points have two rows, epsilons and deltas; a column for each hypothesis.
     """
@@ -124,7 +125,7 @@ def best_stakes(tally: Tally, points_one: Floats, points_zero: Floats) -> Stakes
 
 
 def log_growth(won: Floats, lost: Floats, rest: Floats, points: Floats) -> Floats:
-    """What the best stakes on one world would have gained, with some doubt.
+    """What half of the best stakes on one world would have gained, with some doubt.
 
     >>> alone = np.array([[1.0], [0.0]])
     >>> bool(log_growth(np.array([90.0]), np.array([10.0]), np.array([0.0]), alone)[0] > 5)
@@ -151,7 +152,7 @@ def _lift(points: Floats) -> Floats:
 
 
 def _share(won: Floats | int, lost: Floats | int, rest: Floats | int, points: Floats) -> Floats:
-    """The stake of the largest growth: where its derivative, which falls, is zero."""
+    """Half the stake of the largest growth, which is where its derivative, which falls, is zero."""
     gain, loss, fee = 2 - points[1], _odds(points), points[1]
     low = np.zeros(np.broadcast(np.asarray(won), gain).shape)
     high = low + _MOST_LOST / loss
@@ -163,4 +164,4 @@ def _share(won: Floats | int, lost: Floats | int, rest: Floats | int, points: Fl
             - rest * fee / (1 - middle * fee)
         )
         low, high = np.where(slope > 0, middle, low), np.where(slope > 0, high, middle)
-    return low
+    return _CAUTION * low

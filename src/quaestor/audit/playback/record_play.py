@@ -273,6 +273,7 @@ def _instrumented(primitives: Sequence[Primitive], meet: Callable[..., Any]) -> 
     """Each primitive goes through ``meet``; calls that primitives make of each other do not."""
     inside = [False]
     originals = [(each, getattr(each.owner, each.name)) for each in primitives]
+    own = [each.name in vars(each.owner) for each in primitives]  # or inherited
 
     def wrapped(primitive: Primitive, original: Any) -> Any:
         is_method = isinstance(primitive.owner, type)
@@ -301,8 +302,11 @@ def _instrumented(primitives: Sequence[Primitive], meet: Callable[..., Any]) -> 
             setattr(primitive.owner, primitive.name, wrapped(primitive, original))
         yield
     finally:
-        for primitive, original in originals:
-            setattr(primitive.owner, primitive.name, original)
+        for (primitive, original), its_own in zip(originals, own, strict=True):
+            if its_own:
+                setattr(primitive.owner, primitive.name, original)
+            else:
+                delattr(primitive.owner, primitive.name)
 
 
 @contextmanager
