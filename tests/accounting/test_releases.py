@@ -59,6 +59,9 @@ def values_of(field: Field) -> st.SearchStrategy[Any]:
         "int": st.integers(2, 1000),
         "Release": singles(),
         "Release | ReleaseSum": singles(),
+        "Sequence[Sequence[float]] | NDArray[np.float64]": st.just(((1.0, 0.0), (0.5, 1.0))),
+        "str": st.sampled_from(["identity", "square_root"]),
+        "int | None": st.none(),
         "tuple[float, ...]": st.tuples(*[st.integers(0, 512)] * 2).map(
             lambda parts: (parts[0] / 1024, parts[1] / 1024, 1 - sum(parts) / 1024)
         ),
@@ -102,6 +105,7 @@ def example(kind: type[Release], **changed: Any) -> Release:
     plain |= {"Release": PureDP(epsilon=0.5), "tuple[float, ...]": (0.25, 0.75)}
     plain |= {"orders": (2.0, 3.0), "mean": 2.0, "shape": None}
     plain |= {"Release | ReleaseSum": PureDP(epsilon=0.5)}
+    plain |= {"matrix": ((1.0, 0.0), (0.5, 1.0)), "str": "square_root"}
     if kind is SampledWithReplacement:
         plain |= {"release": Gaussian(sigma=0.5)}
     parameters = {

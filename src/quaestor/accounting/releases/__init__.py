@@ -11,7 +11,6 @@ from quaestor.accounting.releases.derived.matrix_mechanism import MatrixMechanis
 from quaestor.accounting.releases.derived.profile_points import GroupPrivacy, PrivacyProfile
 from quaestor.accounting.releases.derived.random_allocation import RandomAllocation
 from quaestor.accounting.releases.derived.renyi import RenyiDP
-from quaestor.accounting.releases.derived.repeat_select import RepeatAndSelect
 from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
 from quaestor.accounting.releases.derived.running_totals import ContinualCounting
 from quaestor.accounting.releases.derived.shuffled_epoch import ShuffledEpoch
@@ -24,6 +23,7 @@ from quaestor.accounting.releases.geometric import Geometric
 from quaestor.accounting.releases.laplace import Laplace
 from quaestor.accounting.releases.randomized_response import RandomizedResponse
 from quaestor.accounting.releases.release_sum import ReleaseSum, each_release
+from quaestor.accounting.releases.runs.repeat_select import RepeatAndSelect
 from quaestor.accounting.releases.sampled import PoissonSampled, SampledWithoutReplacement
 from quaestor.accounting.releases.sketch import GraphSketch, MatrixSketch
 from quaestor.accounting.releases.staircase import Staircase

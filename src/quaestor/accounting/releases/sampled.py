@@ -109,7 +109,7 @@ class PoissonSampled(OfSample):
         the product of the rates: each person is in it with that probability, independently. Of
         sums, of releases whose two directions differ and of those that are known by moments, the
         profiles of the whole are sampled
-        (:mod:`~quaestor.accounting.releases.derived.sampled_run`).
+        (:mod:`~quaestor.accounting.releases.runs.sampled_run`).
 
     >>> from quaestor import Laplace, compose
     >>> step = PoissonSampled(release=Laplace(scale=1.0), rate=0.5)
@@ -180,8 +180,8 @@ class PoissonSampled(OfSample):
         same = self._as_one(math.inf)
         if same is not None:
             return same.losses()
-        from quaestor.accounting.releases.derived.base_run import law_of_run
-        from quaestor.accounting.releases.derived.sampled_run import sampled_run
+        from quaestor.accounting.releases.runs.base_run import law_of_run
+        from quaestor.accounting.releases.runs.sampled_run import sampled_run
 
         if self.rate > _LARGEST_RATE:
             return (law_of_run(self.release),)

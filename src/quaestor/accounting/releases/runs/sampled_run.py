@@ -17,7 +17,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.releases.derived.base_run import directions, places, worst
+from quaestor.accounting.releases.runs.base_run import directions, places, worst
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law

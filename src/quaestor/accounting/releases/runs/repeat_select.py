@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from quaestor.accounting.releases.base import PureLoss, Release, check_real, remembered
-from quaestor.accounting.releases.derived.base_run import law_of_run, singles
 from quaestor.accounting.releases.opinion import Curve, Opinion
 from quaestor.accounting.releases.release_sum import ReleaseSum, check_neighbours
+from quaestor.accounting.releases.runs.base_run import law_of_run, singles
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
