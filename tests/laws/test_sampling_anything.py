@@ -22,7 +22,9 @@ from quaestor import (
     PureDP,
     RandomizedResponse,
     RenyiDP,
+    RepeatAndSelect,
     SampledWithoutReplacement,
+    TruncatedPoissonGaussian,
     ZeroConcentratedDP,
     compose,
     release_from_json,
@@ -175,3 +177,10 @@ def test_promises_about_replacement_cannot_be_poisson_sampled() -> None:
     inner = SampledWithoutReplacement(release=PureDP(epsilon=1.0), sample=1, population=2)
     with pytest.raises(InvalidParameter, match="come or go"):
         PoissonSampled(release=inner, rate=0.5)
+
+
+def test_promises_about_data_of_one_size_cannot_be_poisson_sampled() -> None:
+    cut = TruncatedPoissonGaussian(sigma=2.0, rate=0.3, batch=5, population=12)
+    for inner in (cut, cut * 2, cut + Laplace(scale=1.0), RepeatAndSelect(release=cut, mean=2.0)):
+        with pytest.raises(InvalidParameter, match="any size"):
+            PoissonSampled(release=inner, rate=0.5)

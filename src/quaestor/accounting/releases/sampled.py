@@ -130,6 +130,9 @@ class PoissonSampled(OfSample):
         if check_neighbours(each for each, _ in self._parts()) == "replace_record":
             valid = "about people who come or go, as a Poisson sample is"
             raise InvalidParameter("release", str(self.release), valid)
+        if _counts_people(self.release):
+            valid = "about data of any size: a sample has no fixed population"
+            raise InvalidParameter("release", str(self.release), valid)
         object.__setattr__(self, "rate", check_real("rate", self.rate, low=0.0, high=1.0))
 
     def _parts(self) -> tuple[tuple[Release, int], ...]:
@@ -388,6 +391,18 @@ class SampledWithoutReplacement(OfSample):
     def opinion(self) -> Opinion | None:
         """Replacing a person."""
         return self._opinion(self.sample / self.population, adding=False)
+
+
+def _counts_people(run: object) -> bool:
+    """Whether a promise is about data of one size, here or inside."""
+    if isinstance(run, ReleaseSum):
+        return any(map(_counts_people, run))
+    return hasattr(run, "population") or _counts_people_inside(run)
+
+
+def _counts_people_inside(run: object) -> bool:
+    inner = getattr(run, "release", None)
+    return inner is not None and _counts_people(inner)
 
 
 def _has_one_law(release: Release) -> bool:
