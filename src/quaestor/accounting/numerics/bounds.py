@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any, Self
 
 from quaestor.errors import InvalidParameter
@@ -63,8 +62,12 @@ class Bounds:
         if math.isinf(self.lower) or math.isinf(self.upper):
             return math.inf
         width = self.upper - self.lower
-        exact = Fraction(self.upper) - Fraction(self.lower)
-        return width if math.isinf(width) or width >= exact else math.nextafter(width, math.inf)
+        if math.isinf(width):
+            return width
+        # what rounding took away, exactly [Knuth's sum of two]; nan near the largest floats
+        back = self.upper - width
+        lost = (self.upper - (width + back)) + (back - self.lower)
+        return width if lost <= 0.0 else math.nextafter(width, math.inf)
 
     @property
     def relative_width(self) -> float:

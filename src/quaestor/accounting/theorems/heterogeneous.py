@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["exact_heterogeneous", "optimal_heterogeneous"]
 
 _LARGEST_HALF = 2**21  # atoms on one side of the meeting point
-_FEW_ATOMS = 300  # beside one large group that is treated in closed form
+_FEW_ATOMS, _VERY_FEW = 300, 8  # beside one large group that is treated in closed form
+_SMALL_LATTICE = 20_000  # points: a fraction of a millisecond a question
 _LARGEST_LATTICE = 4_000_000  # points
 _MOST_LOOKUPS = 20_000_000  # for one picture of the region
 _MOST_WORK = 3_000_000_000  # multiplications
@@ -73,12 +74,14 @@ def exact_heterogeneous(boxes: BlackBoxes) -> Profile | None:
         return RandomizedResponsePower(boxes)
     largest = max(boxes.responses, key=lambda group: group[1])
     others = [group for group in boxes.responses if group != largest]
-    if len(others) < 10 and BlackBoxes.pure(tuple(others)).atom_count() <= _FEW_ATOMS:
-        return _OneLargeGroup(boxes, largest, others)
-    halves = _split(boxes.responses)
-    if halves is not None:
-        return _MeetInTheMiddle(boxes, *halves)
     lattice = _common_lattice(boxes.responses)
+    if len(others) < 10:
+        atoms = BlackBoxes.pure(tuple(others)).atom_count()
+        if atoms <= _FEW_ATOMS and not (atoms > _VERY_FEW and lattice and lattice.is_small):
+            return _OneLargeGroup(boxes, largest, others)
+    halves = _split(boxes.responses)
+    if halves is not None and not (lattice and lattice.is_small):
+        return _MeetInTheMiddle(boxes, *halves)
     if lattice is not None:
         return _Lattice(boxes, lattice)
     return None
@@ -175,6 +178,12 @@ class _LatticeSteps:
     @property
     def size(self) -> int:
         return sum(n * count for (_, count), n in zip(self.groups, self.multiples, strict=True))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is quicker than anything else, and its rounding below 1e-12."""
+        count = sum(count for _, count in self.groups)
+        return self.size <= _SMALL_LATTICE and self.size * count <= 1000 * _SMALL_LATTICE
 
     @property
     def blur(self) -> float:

@@ -209,9 +209,7 @@ class LossProfile(Profile):
         failure = self._failure()
         if math.isinf(epsilon) or failure == 1:
             return outward(failure)
-        finite = ball_of(self._finite_delta(epsilon))
-        with working_precision(128):
-            return outward(finite + (1 - finite) * failure).clipped(0.0, 1.0)
+        return _merged(self._finite_delta(epsilon), failure)
 
     def delta_or_less(self, *, epsilon: float, least: float) -> Bounds:
         """The same; the moment bound suffices where it is below ``least``."""
@@ -323,15 +321,8 @@ class LossProfile(Profile):
         """Enclose the least epsilon by what a curve says about finite losses."""
         failure = self._failure()
 
-        def curve(epsilon: float) -> Bounds:
-            if failure.is_zero():
-                return finite(epsilon)
-            ball = ball_of(finite(epsilon))
-            with working_precision(128):
-                return outward(ball + (1 - ball) * failure).clipped(0.0, 1.0)
-
         return least_epsilon(
-            curve,
+            lambda epsilon: _merged(finite(epsilon), failure),
             target=Bounds.exactly(delta),
             guess=guess,
             largest=largest,
@@ -364,6 +355,15 @@ class LossProfile(Profile):
 
 def _rare_outcomes(product: Product, width: float) -> RareOutcomes | None:
     return RareOutcomes(product, width=width) if product.can_be_truncated else None
+
+
+def _merged(finite: Bounds, failure: arb) -> Bounds:
+    """The total delta: of what is finite, and of what fails beside it."""
+    if failure.is_zero():
+        return finite.clipped(0.0, 1.0)
+    ball = ball_of(finite)
+    with working_precision(128):
+        return outward(ball + (1 - ball) * failure).clipped(0.0, 1.0)
 
 
 def _least_told(laws: Sequence[tuple[Law, int]]) -> float:
