@@ -7,13 +7,10 @@ transform of the zero-padded masses. Rounding every loss down can only lower del
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FLOATS = 2e-13  # what erfc, the transform and the sums can be off by
 
@@ -71,46 +68,31 @@ class SampledGaussianCells:
         return -last, masses[::-1], beyond  # those beyond lose less than any other
 
 
-def sampled_laplace_masses(
-    epsilon: float, rate: float, *, removing: bool
-) -> Callable[[float, float], tuple[int, np.ndarray, float]]:
-    """The same for Laplace noise of shift over scale ``epsilon``; an atom lies in its cell."""
-
-    def masses(gap: float, most: float) -> tuple[int, np.ndarray, float]:  # noqa: ARG001
-        first = math.floor(math.log1p(rate * math.expm1(-epsilon)) / gap)
-        last = math.floor(math.log1p(rate * math.expm1(epsilon)) / gap) + 1
-        inner = np.expm1(gap * np.arange(first, last + 1)) / rate
-        inside = inner > -1
-        noise = np.where(inside, np.log1p(np.where(inside, inner, 0.0)), -math.inf)
-        # l = epsilon: noise beyond the shift; l = -epsilon: noise below 0
-        without = np.where(noise >= epsilon, 1.0, 1 - np.exp(-(noise + epsilon) / 2) / 2)
-        without = np.where(noise < -epsilon, 0.0, without)
-        masses = np.diff(np.where(noise >= epsilon, 1.0, without))
-        if removing:
-            shifted = np.where(noise >= epsilon, 1.0, np.exp((noise - epsilon) / 2) / 2)
-            shifted = np.where(noise < -epsilon, 0.0, shifted)
-            masses = (1 - rate) * masses + rate * np.diff(shifted)
-            return first, masses, 0.0
-        return -last, masses[::-1], 0.0
-
-    return masses
+Masses = Callable[[float, float], tuple[int, np.ndarray, float]]
 
 
 def brackets(
-    masses: Callable[[float, float], tuple[int, np.ndarray, float]],
-    count: int,
-    epsilon: float,
-    *,
-    gap: float,
-    most: float,
+    masses: Masses, count: int, epsilon: float, *, gap: float, most: float
 ) -> tuple[float, float]:
     """Delta of ``count`` such losses at epsilon, from below and from above."""
-    first, cells, beyond = masses(gap, most)
-    size = 1 << math.ceil(math.log2(count * (cells.size + 2)))
-    sums = np.fft.irfft(np.fft.rfft(cells, size) ** count, size)
-    down = gap * (first * count + np.arange(size))
+    return brackets_of([(masses, count)], epsilon, gap=gap, most=most)
+
+
+def brackets_of(
+    parts: list[tuple[Masses, int]], epsilon: float, *, gap: float, most: float
+) -> tuple[float, float]:
+    """The same of several kinds of losses, each so many times."""
+    listed = [(masses(gap, most), count) for masses, count in parts]
+    cells = sum(count * (each.size + 2) for (_, each, _), count in listed)
+    size = 1 << math.ceil(math.log2(cells))
+    product = np.ones(size // 2 + 1, np.complex128)
+    for (_, each, _), count in listed:
+        product = product * np.fft.rfft(each, size) ** count
+    sums = np.fft.irfft(product, size)
+    first = sum(start * count for (start, _, _), count in listed)
+    beyond = sum(far * count for (_, _, far), count in listed)
+    down = gap * (first + np.arange(size))
+    up = down + gap * sum(count for _, count in parts)
     lower = float(np.sum(sums * -np.expm1(np.minimum(epsilon - down, 0.0))))
-    up = down + gap * count
-    gains = -np.expm1(np.minimum(epsilon - up, 0.0))
-    upper = float(np.sum(sums * gains))
-    return lower - FLOATS, upper + count * beyond + FLOATS  # what is beyond counts in full, or not
+    upper = float(np.sum(sums * -np.expm1(np.minimum(epsilon - up, 0.0))))
+    return lower - FLOATS, upper + beyond + FLOATS  # what is beyond counts in full, or not

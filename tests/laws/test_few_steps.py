@@ -15,7 +15,7 @@ from quaestor.accounting.loss.engine.loss_profile import LossProfile
 from quaestor.accounting.loss.engine.loss_sum import Product
 from quaestor.accounting.loss.laws.sampled_gaussian import SampledGaussianLoss
 from quaestor.accounting.loss.laws.truncated_gaussian import TruncatedSampledGaussian
-from tests.laws.lattice_brackets import SampledGaussianCells, brackets
+from tests.laws.lattice_brackets import SampledGaussianCells, brackets, brackets_of
 
 REFERENCE = 1e-7  # relative error of the sums below, and what erfc leaves of small numbers
 LEAST = 3e-15
@@ -133,6 +133,22 @@ def test_several_steps_overlap_brackets_by_brute_force(seed: int) -> None:
 def test_several_steps_overlap_brackets_by_brute_force_everywhere(block: int) -> None:
     for seed in range(5000 + block * 30, 5030 + block * 30):
         _check_several_steps(seed, fineness=2e-4, most_cells=1.5e7)
+
+
+def test_many_different_weak_samples_overlap_brackets_by_brute_force() -> None:
+    rng = random.Random(7)
+    kinds = [(rng.uniform(0.5, 1.2), 10 ** rng.uniform(-3.5, -2.0)) for _ in range(12)]
+    epsilon = 0.08
+    for removing in (True, False):
+        laws = [SampledGaussianLoss(mu=mu, rate=rate, removing=removing) for mu, rate in kinds]
+        found = LossProfile([(law, 3) for law in laws]).delta_bounds(epsilon=epsilon)
+        cells = [SampledGaussianCells(mu, rate, removing) for mu, rate in kinds]
+        most = max(each.most(1e-6 * max(found.upper, 1e-9)) for each in cells)
+        parts = [(each.masses, 3) for each in cells]
+        lower, upper = brackets_of(parts, epsilon, gap=2e-4, most=most)
+        assert found.relative_width < 1e-3
+        assert found.lower <= upper
+        assert lower <= found.upper
 
 
 @pytest.mark.parametrize("removing", [True, False])

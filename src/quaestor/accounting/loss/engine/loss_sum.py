@@ -54,15 +54,20 @@ class Product:
         """Whether some of the losses have outcomes that are better left out."""
         return any(law.can_be_truncated for law, _ in self.terms)
 
-    def truncated(self, lost: float, *, above: float = math.inf) -> Product:
+    def truncated(
+        self, lost: float, *, above: float = math.inf, deficit: Deficit | None = None
+    ) -> Product:
         """The same without the rarest outcomes, which together have about this probability.
 
         Losses that make the sum exceed ``above`` are set aside, where that can be known: it fails
-        with about the same probability.
+        with about the same probability, or with that of a ``deficit`` that is known already.
         """
         shorter = Product(())
         share = lost / max(len(self.terms), 1)
-        deficit = self.deficit(lost) if above < math.inf else Deficit(math.inf, 0.0)
+        if above == math.inf:
+            deficit = Deficit(math.inf, 0.0)
+        elif deficit is None:
+            deficit = self.deficit(lost)
         large = _MARGIN * (above + deficit.most)
         with certified_arithmetic():
             for law, count in self.terms:

@@ -18,7 +18,9 @@ from quaestor.accounting.numerics.certified_arithmetic import certified_arithmet
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
+    from quaestor.accounting.loss.engine.integral import LinePlan
     from quaestor.accounting.loss.engine.loss_sum import Product
+    from quaestor.accounting.loss.engine.set_aside import Deficit
 
 __all__ = ["COARSE", "RareOutcomes", "crossing", "least_width"]
 
@@ -46,13 +48,17 @@ class RareOutcomes:
         """Keep the sum; it is shortened when questions come. What is rare depends on the width."""
         self.product, self._share = product, min(1e-4 * width, _SHARE)
         self._shortened: dict[tuple[float, float], Product] = {}
+        self._deficits: dict[float, Deficit] = {}
 
     def without(self, delta: float, *, epsilon: float = math.inf) -> Product:
         """The losses without outcomes that are rare beside this delta, or beyond this epsilon."""
         rare = 10.0 ** math.floor(math.log10(max(delta * self._share, _LEAST)))
         key = rare, epsilon
+        if rare not in self._deficits and epsilon < math.inf:
+            self._deficits[rare] = self.product.deficit(rare)
         if key not in self._shortened:
-            self._shortened[key] = self.product.truncated(rare, above=epsilon)
+            deficit = self._deficits.get(rare)
+            self._shortened[key] = self.product.truncated(rare, above=epsilon, deficit=deficit)
         return self._shortened[key]
 
     def line(self, epsilon: float, *, width: float, delta: float) -> Line:
@@ -113,15 +119,17 @@ class RareOutcomes:
         except (BeyondFloats, ValueError, MemoryError):
             return None
 
+    def _effort(self, plan: LinePlan) -> float:
+        integral = plan.integral
+        return self.product.effort(integral.theta, plan.extent.size, integral.step)
+
     def whole_line(self, epsilon: float, *, width: float, vague: float) -> Line | None:
         """A line through all losses where the others leave so much open; None if too much work."""
         most = _MOST_EFFORT if vague > _CLEAR / 10 else _LITTLE_EFFORT
         try:
             with certified_arithmetic():
                 plan = planned(self.product, epsilon, width=width)
-                integral, size = plan.integral, plan.extent.size
-                effort = self.product.effort(integral.theta, size, integral.step)
-            return Line.along(self.product, plan) if effort <= most else None
+            return Line.along(self.product, plan) if self._effort(plan) <= most else None
         except (BeyondFloats, ValueError, MemoryError):
             return None
 

@@ -65,7 +65,8 @@ _STEEPER = 1.25  # more than |q e^l/w| grows off the axis: 1/cos(0.6), for mu b 
 _SLOW = 12.0  # nats of growth from which the line of x is moved
 _MOST_NODES = 200_000
 _LEAST_MU, _LARGEST_MU, _LEAST_RATE = 1e-8, 100.0, 1e-12  # whose rare outcomes are worth a look
-_FEW_DIFFERENT = 8  # that are worth a transform each
+_WEAK = 0.02  # rates up to which lines through all outcomes take longest
+_FEW_DIFFERENT, _MOST_DIFFERENT = 8, 256  # laws of which each costs some transforms
 
 
 class SampledGaussianLoss(OneOfMany):
@@ -107,7 +108,7 @@ class SampledGaussianLosses(Law):
         self._few = representatives(mus, counts)
         self.decays_quickly = mus.size <= 4
         self.can_be_truncated = bool(
-            mus.size <= _FEW_DIFFERENT
+            mus.size <= (_MOST_DIFFERENT if np.max(rates) < _WEAK else _FEW_DIFFERENT)
             and np.min(mus) > _LEAST_MU
             and np.max(mus) < _LARGEST_MU
             and np.min(rates) > _LEAST_RATE

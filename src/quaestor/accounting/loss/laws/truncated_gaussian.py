@@ -115,9 +115,13 @@ class TruncatedSampledGaussian(Law):
         edges = self._looks
         ends = self._power(theta) * self.noise.losses(edges) - log_moment
         heights = np.minimum(np.minimum(ends[1:], ends[:-1]), 690.0)
-        masses = normal_masses(edges) * np.exp(heights) * 0.999
+        masses = self._masses * np.exp(heights) * 0.999
         shares: Floats = np.cumsum(masses[::-1])[::-1][::_FURTHER]
         return shares
+
+    @cached_property
+    def _masses(self) -> Floats:
+        return normal_masses(self._looks)
 
     @property
     def _looks(self) -> Floats:
