@@ -7,7 +7,7 @@ transform of the zero-padded masses. Rounding every loss down can only lower del
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +79,7 @@ def brackets(
 
 
 def brackets_of(
-    parts: list[tuple[Masses, int]], epsilon: float, *, gap: float, most: float
+    parts: Sequence[tuple[Masses, int]], epsilon: float, *, gap: float, most: float
 ) -> tuple[float, float]:
     """The same of several kinds of losses, each so many times."""
     listed = [(masses(gap, most), count) for masses, count in parts]

@@ -13,7 +13,6 @@ from quaestor import Gaussian, PoissonSampled, compose
 from quaestor.accounting.loss.engine.inversion import Line
 from quaestor.accounting.loss.engine.loss_profile import LossProfile
 from quaestor.accounting.loss.engine.loss_sum import Product
-from quaestor.accounting.loss.laws.law import Law
 from quaestor.accounting.loss.laws.sampled_gaussian import SampledGaussianLoss
 from quaestor.accounting.loss.laws.truncated_gaussian import TruncatedSampledGaussian
 from tests.laws.lattice_brackets import SampledGaussianCells, brackets, brackets_of
@@ -141,9 +140,7 @@ def test_many_different_weak_samples_overlap_brackets_by_brute_force() -> None:
     kinds = [(rng.uniform(0.5, 1.2), 10 ** rng.uniform(-3.5, -2.0)) for _ in range(12)]
     epsilon = 0.08
     for removing in (True, False):
-        laws: list[tuple[Law, int]] = [
-            (SampledGaussianLoss(mu=mu, rate=rate, removing=removing), 3) for mu, rate in kinds
-        ]
+        laws = [(SampledGaussianLoss(mu=mu, rate=rate, removing=removing), 3) for mu, rate in kinds]
         found = LossProfile(laws).delta_bounds(epsilon=epsilon)
         cells = [SampledGaussianCells(mu, rate, removing) for mu, rate in kinds]
         most = max(each.most(1e-6 * max(found.upper, 1e-9)) for each in cells)
