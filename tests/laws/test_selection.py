@@ -251,3 +251,16 @@ def test_the_ends_of_the_parameters_are_answered(
 @pytest.mark.parametrize("seed", range(300))
 def test_no_order_tells_more_in_many_cases(seed: int) -> None:
     test_no_order_of_the_outputs_tells_more_than_is_promised(seed + 1000)
+
+
+@pytest.mark.parametrize("mean", [0.1, 1.0, 5.0])
+def test_no_run_at_all_is_part_of_the_moments(mean: float) -> None:
+    release = ProbabilityVectors(p=(0.75, 0.25), q=(0.5, 0.5))
+    tuned = RepeatAndSelect(release=release, mean=mean)
+    for first, second in ((release.p, release.q), (release.q, release.p)):
+        laws = [oracle.best_of([mp.mpf(x) for x in each], mean, None) for each in (first, second)]
+        for order in (0.5, 2.0, 20.0):
+            terms = (a * (a / b) ** order for a, b in zip(*laws, strict=True))
+            moment = tuned.log_moment(order)
+            assert moment is not None
+            assert mp.log(mp.fsum(terms)) <= mp.mpf(moment.numerator) / moment.denominator

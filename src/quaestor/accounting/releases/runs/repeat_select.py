@@ -132,8 +132,10 @@ class RepeatAndSelect(Release):
         return min((each for each in found if each is not None), default=None)
 
     def _moment_of_runs(self, order: float) -> Fraction | None:
-        """That of one run, and what selection adds."""
+        """That of one run, and what selection adds; no run at all adds its chance to the moment."""
         total = Fraction(max(self._selection().log_factor(order), 0.0))
+        if self.shape is None:
+            total += Fraction(math.exp(-self.mean) * (1 + 1e-12))
         for release, count in singles(self.release):
             one = release.log_moment(order)
             if one is None:
