@@ -117,6 +117,8 @@ _EQUAL = (
     _alike("Laplace(20)", Laplace(scale=20), 1_000),
     *(_alike(_SGD, _STEP, count) for count in (10**3, 10**4, 10**5)),
     _alike(_SGD, _STEP, 10**5, delta=1e-10),
+    _alike("Gaussian(0.5) on a sample of 0.1", SampledGaussian(sigma=0.5, rate=0.1), 2),
+    _alike("Gaussian(1) on a sample of 1e-4", SampledGaussian(sigma=1, rate=1e-4), 100),
     _alike("DiscreteGaussian(50)", DiscreteGaussian(sigma=50), 1_000),
     _alike("Geometric(20)", Geometric(scale=20), 1_000),
 )
