@@ -42,9 +42,9 @@ def _single(epsilons: np.ndarray, mu: float, rate: float, *, removing: bool) -> 
 
 
 def _double(epsilon: float, mu: float, rate: float, *, removing: bool) -> float:
-    """Delta of two releases: the first one's noise integrated out, on 12,000 places."""
+    """Delta of two releases: the first one's noise integrated out, on 48,000 places."""
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    panels, low, high = 1500, -11.0, 11.0 + mu
+    panels, low, high = 6000, -11.0, 11.0 + mu
     half = (high - low) / panels / 2
     middles = low + half * (2 * np.arange(panels) + 1)
     x = (middles[:, None] + half * nodes).ravel()
@@ -86,7 +86,7 @@ def _check_two_steps(seed: int) -> None:
     assert truth * (1 - REFERENCE) - LEAST <= answer.upper
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, 1170])  # the last: where coarser sums are off by 1e-6
 def test_two_steps_contain_the_integral_of_the_closed_form(seed: int) -> None:
     _check_two_steps(seed)
 
