@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -130,6 +132,53 @@ def test_a_table_that_changes_while_it_is_open_is_read_itself(folder: Path) -> N
     after = engine.prepare(asked).exact().values
     engine.close()
     assert before != after
+
+
+def test_a_file_with_as_many_bytes_and_the_same_time_is_another(folder: Path) -> None:
+    path = folder / "visits.csv"
+    table = _catalog(folder, "csv").table("visits")
+    assert table is not None
+    snapshots = Snapshots(_catalog(folder, "csv"))
+    path.write_text("unit,ward,cost,day\n" + "1,ward 1,9.0,2024-01-01\n" * 9000)
+    snapshots.prepare("visits")
+    assert snapshots.current(table) is not None
+    seen, data = path.stat(), bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1  # far from both ends
+    path.write_bytes(data)
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert snapshots.current(table) is None
+
+
+def test_nobody_else_writes_to_a_database_whose_snapshot_is_looked_at(folder: Path) -> None:
+    catalog = _catalog(folder, "database")
+    Snapshots(catalog).prepare("visits")
+    engine = engine_for(catalog, ["visits"])
+    asked = offer(parse(_QUESTIONS[0], catalog), epsilon=1.0).measurement
+    engine.prepare(asked).exact()
+    path = str(folder / "visits.duckdb")
+    writes = [sys.executable, "-c", "import duckdb, sys; duckdb.connect(sys.argv[1])", path]
+    while_read = subprocess.run(writes, capture_output=True, check=False).returncode
+    engine.close()
+    assert while_read != 0
+    assert subprocess.run(writes, capture_output=True, check=False).returncode == 0
+
+
+def test_a_snapshot_of_another_file_has_no_constraint_of_the_open_one(folder: Path) -> None:
+    catalog = _catalog(folder, "database")
+    asked = offer(parse("SELECT COUNT(*) AS n FROM visits", catalog), epsilon=1.0).measurement
+    columns = "unit BIGINT {}, ward VARCHAR, cost DOUBLE, day DATE"
+    units, engine = [], None
+    for key, unit in (("PRIMARY KEY", "i"), ("", "7")):
+        with duckdb.connect(str(folder / "new.duckdb")) as connection:
+            connection.execute(f"CREATE TABLE visits ({columns.format(key)})")
+            connection.execute(f"INSERT INTO visits (unit) SELECT {unit} FROM range(20) AS r(i)")
+        (folder / "new.duckdb").replace(folder / "visits.duckdb")
+        Snapshots(catalog).prepare("visits")
+        engine = engine or engine_for(catalog, ["visits"])
+        units.append(engine.prepare(asked).exact().units)
+    assert engine is not None
+    engine.close()
+    assert units == [[20], [1]]
 
 
 def _other(path: Path) -> None:

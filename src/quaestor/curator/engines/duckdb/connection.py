@@ -66,12 +66,15 @@ class DuckConnection:
             self._connection.execute(setting)
 
     def base(self, table: Table) -> Base:
-        """A table of an attached file, or a view of Parquet or CSV files; or of its snapshot."""
+        """A table of an attached file, or a view of Parquet or CSV files; or of its snapshot.
+
+        A snapshot enforces nothing, and may be of a file that has taken the attached one's place.
+        """
         base = self._source(table)
         if not table.private or not self._snapshots.exists(table.name):
             return base
         self._prepared.append(_PreparedTable(table, base, f"prepared_{uuid4().hex}"))
-        return replace(base, sql=self._prepared[-1].view)
+        return replace(base, sql=self._prepared[-1].view, unique=frozenset())
 
     def _source(self, table: Table) -> Base:
         if table.source.table is None:

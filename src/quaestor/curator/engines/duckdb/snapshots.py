@@ -2,9 +2,12 @@
 
 A snapshot holds the declared columns as the source has them, so that every statement finds the same
 groups and the same numbers in it. It is read while the source is as it was when it was copied: its
-files have the same names, sizes and times, and the same bytes at both ends (where database files
-and Parquet files describe themselves). Otherwise, and where anything else about it is doubtful, the
-source is read, as if there were no snapshot. That decision depends on files and on no row.
+files are the same ones, of the same sizes and times (that of their last change of any kind too,
+which nobody can set). Otherwise, and where anything else about it is doubtful, the source is read,
+as if there were no snapshot. That decision depends on files and on no row.
+
+Files of the source are not opened for that: whoever closes a file gives up the locks of the whole
+process on it, and with a lock DuckDB keeps others from writing to a database that is being read.
 
 The folder and what is in it must belong to whoever runs this process, be open to nobody else, and
 be no links; so nobody else can put another file in place of one that was looked at.
@@ -171,7 +174,8 @@ class Snapshots:
         for path in paths:
             with suppress(OSError):
                 seen = Path(path).stat()
-                parts.append((path, seen.st_size, seen.st_mtime_ns, _ends(Path(path))))
+                times = seen.st_mtime_ns, seen.st_ctime_ns
+                parts.append((path, seen.st_dev, seen.st_ino, seen.st_size, *times))
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def _private(self, name: str) -> Table:
