@@ -181,6 +181,22 @@ def test_a_snapshot_of_another_file_has_no_constraint_of_the_open_one(folder: Pa
     assert units == [[20], [1]]
 
 
+def test_no_copy_is_left_that_no_note_names(folder: Path) -> None:
+    snapshots = Snapshots(_catalog(folder, "parquet"))
+    assert not snapshots.remove("visits")
+    note = snapshots.prepare("visits")
+    (kept,) = snapshots.folder.glob("*.json")
+    left = [snapshots.folder / f"{at:032x}.duckdb{end}" for at in (1, 2) for end in ("", ".wal")]
+    for path in left:  # as of processes that were killed
+        path.write_bytes(b"rows")
+    kept.with_name("0.json").write_text(json.dumps({"file": left[0].name}))  # of another table
+    kept.write_text("{")  # damaged: nothing tells what its file was
+    assert snapshots.remove("visits")
+    assert set(snapshots.folder.iterdir()) == {left[0], kept.with_name("0.json")}
+    assert snapshots.prepare("visits").file != note.file
+    assert len(list(snapshots.folder.iterdir())) == 4
+
+
 def _other(path: Path) -> None:
     """Another database, with another person's rows, under the same name."""
     path.unlink()

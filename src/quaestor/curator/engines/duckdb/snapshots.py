@@ -15,12 +15,13 @@ be no links; so nobody else can put another file in place of one that was looked
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import re
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,8 @@ from quaestor.curator.engines.files import found, pattern_of
 from quaestor.errors import InvalidParameter, SourceUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from quaestor.curator.catalog.model import Catalog, Table
 
 __all__ = ["Snapshot", "Snapshots"]
@@ -89,23 +92,37 @@ class Snapshots:
             raise InvalidParameter(
                 "folder", self.folder, "your own, with mode 700, and no link: chmod 700, or move it"
             )
-        source, before = self.source_of(table), self._noted(name)
-        path = self.folder / f"{uuid4().hex}.duckdb"
-        try:
+        with self._alone():
+            source = self.source_of(table)
+            path = self.folder / f"{uuid4().hex}.duckdb"
             self._copied(table, path)
             note = self._note_of(table, path, source)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-        written = self._note(name).with_suffix(".new")
-        written.unlink(missing_ok=True)
-        opened = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(opened, "w", encoding="utf-8") as file:
-            json.dump(asdict(note), file)
-        written.replace(self._note(name))
-        if before is not None:
-            (self.folder / before.file).unlink(missing_ok=True)
+            written = self._note(name).with_suffix(".new")
+            written.unlink(missing_ok=True)
+            opened = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(opened, "w", encoding="utf-8") as file:
+                json.dump(asdict(note), file)
+            written.replace(self._note(name))
         return note
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One process at a time changes the folder, and leaves no copy there that no note names.
+
+        Those can be of an earlier note, or of a process that was killed.
+        """
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                named = {_named(path) for path in self.folder.glob("*.json")}
+                for path in self.folder.glob("*.duckdb*"):
+                    if _FILE.match(path.name) and path.name not in named:
+                        path.unlink(missing_ok=True)
+        finally:
+            os.close(folder)
 
     def _copied(self, table: Table, path: Path) -> None:
         from quaestor.curator.engines.duckdb.connection import DuckConnection
@@ -131,11 +148,10 @@ class Snapshots:
 
     def remove(self, name: str) -> bool:
         """Delete the copy of a table; whether there was one."""
-        note = self._noted(name)
-        there = self._note(name).exists()
-        self._note(name).unlink(missing_ok=True)
-        if note is not None:
-            (self.folder / note.file).unlink(missing_ok=True)
+        there = self.exists(name)
+        if self.folder.is_dir():
+            with self._alone():
+                self._note(name).unlink(missing_ok=True)
         return there
 
     def state(self, name: str) -> str:
@@ -216,6 +232,13 @@ def _is_ours(seen: os.stat_result, *, folder: bool = False) -> bool:
     plain = stat.S_ISDIR(seen.st_mode) if folder else stat.S_ISREG(seen.st_mode)
     mine = not hasattr(os, "geteuid") or seen.st_uid == os.geteuid()
     return plain and mine and not seen.st_mode & _PRIVATE
+
+
+def _named(note: Path) -> str:
+    """The file that a note names, whatever else is wrong with it."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        return str(json.loads(note.read_text(encoding="utf-8"))["file"])
+    return ""
 
 
 def _ends(path: Path) -> str:
