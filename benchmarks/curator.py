@@ -36,7 +36,7 @@ a measurement to the whole numbers, with the same limits, NaN and bounds taken c
 groups, as in tables that grow by event. *Snapshot* is ours on a prepared copy of the table.
 """
 _PLAN_RUNS = 20
-_LIBRARIES = ("quaestor", "duckdb", "sqlglot")
+_LIBRARIES = ("quaestor-dp", "duckdb", "sqlglot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

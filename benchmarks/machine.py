@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "machine"]
 
-_LIBRARIES = ("quaestor", "python-flint", "numpy", "dp-accounting", "prv-accountant", "scipy")
+_LIBRARIES = ("quaestor-dp", "python-flint", "numpy", "dp-accounting", "prv-accountant", "scipy")
 _CPU = Path("/proc/cpuinfo")
 
 

@@ -14,8 +14,8 @@ from quaestor.accounting.loss.laws.discrete_gaussian import DiscreteGaussianLoss
 from quaestor.accounting.loss.laws.finite import FiniteLoss
 from quaestor.accounting.loss.laws.laplace import LaplaceLoss
 from quaestor.accounting.loss.laws.responses import Response
-from quaestor.accounting.loss.laws.sampled_gaussian import SampledGaussianLoss
-from quaestor.accounting.loss.laws.sampled_laplace import SampledLaplaceLoss
+from quaestor.accounting.loss.laws.sampling.sampled_gaussian import SampledGaussianLoss
+from quaestor.accounting.loss.laws.sampling.sampled_laplace import SampledLaplaceLoss
 from quaestor.accounting.releases import ProbabilityVectors
 
 if TYPE_CHECKING:

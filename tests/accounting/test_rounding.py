@@ -14,7 +14,7 @@ from quaestor.accounting.loss.laws.bounded_range import BoundedRangeLoss
 from quaestor.accounting.loss.laws.discrete_gaussian import DiscreteGaussianLoss
 from quaestor.accounting.loss.laws.laplace import LaplaceLoss
 from quaestor.accounting.loss.laws.responses import Response
-from quaestor.accounting.loss.laws.sampled_gaussian import SampledGaussianLoss
+from quaestor.accounting.loss.laws.sampling.sampled_gaussian import SampledGaussianLoss
 from quaestor.accounting.numerics.balls import working_precision
 from quaestor.accounting.numerics.chi_square import chi_square_tails
 from quaestor.accounting.numerics.complexes import summed

@@ -13,8 +13,8 @@ from quaestor import Gaussian, PoissonSampled, compose
 from quaestor.accounting.loss.engine.inversion import Line
 from quaestor.accounting.loss.engine.loss_profile import LossProfile
 from quaestor.accounting.loss.engine.loss_sum import Product
-from quaestor.accounting.loss.laws.sampled_gaussian import SampledGaussianLoss
-from quaestor.accounting.loss.laws.truncated_gaussian import TruncatedSampledGaussian
+from quaestor.accounting.loss.laws.sampling.sampled_gaussian import SampledGaussianLoss
+from quaestor.accounting.loss.laws.sampling.truncated_gaussian import TruncatedSampledGaussian
 from tests.laws.lattice_brackets import SampledGaussianCells, brackets, brackets_of
 
 REFERENCE = 1e-7  # relative error of the sums below, and what erfc leaves of small numbers

@@ -119,3 +119,23 @@ def test_rows_that_questions_multiply_are_added_up_by_unit(tmp_path: Path) -> No
         (values,) = made.exact().values.values()
         assert 0 < max(values) <= 9 * 2
     engine.close()
+
+
+def test_a_key_of_another_table_is_not_believed(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE Épreuve (unit BIGINT PRIMARY KEY)")  # another for DuckDB
+        connection.execute("CREATE TABLE épreuve AS SELECT 7 AS unit FROM range(9)")
+    text = """
+    [tables.t]
+    database = "t.duckdb"
+    table = "épreuve"
+    unit = "unit"
+    rows = 1
+    groups = 1
+    [tables.t.columns]
+    unit = "integer"
+    """
+    catalog = catalog_from_toml(text, folder=str(tmp_path))
+    engine = engine_for(catalog, ["t"])
+    asked = offer(parse("SELECT COUNT(*) AS n FROM t", catalog), epsilon=1.0).measurement
+    assert [*engine.prepare(asked).exact().values.values()] == [[1]]

@@ -309,14 +309,14 @@ class Release:
 
     def replaced_sample_losses(self, rate: float) -> tuple[Law, ...]:
         """The law of replacing a person who is in the data with this probability."""
-        from quaestor.accounting.loss.laws.sampled import sampled_without_replacement
+        from quaestor.accounting.loss.laws.sampling.sampled import sampled_without_replacement
 
         (law,) = self.with_record_replaced().losses()
         return sampled_without_replacement(law, rate)
 
     def poisson_sampled_losses(self, rate: float) -> tuple[Law, ...]:
         """The laws of removing and adding a person who is in the data with this probability."""
-        from quaestor.accounting.loss.laws.sampled import poisson_sampled
+        from quaestor.accounting.loss.laws.sampling.sampled import poisson_sampled
 
         (law,) = self.losses()
         return poisson_sampled(law, rate)

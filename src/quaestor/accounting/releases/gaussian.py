@@ -52,7 +52,7 @@ class OfMu(Release):
 
     def poisson_sampled_losses(self, rate: float) -> tuple[Law, ...]:
         """A mixture of two Gaussians against one of them, and turned round."""
-        from quaestor.accounting.loss.laws.sampled_gaussian import SampledGaussianLoss
+        from quaestor.accounting.loss.laws.sampling.sampled_gaussian import SampledGaussianLoss
 
         return tuple(
             SampledGaussianLoss(mu=self._mu(), rate=rate, removing=removing)

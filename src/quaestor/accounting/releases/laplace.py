@@ -49,7 +49,7 @@ class Laplace(Release):
 
     def poisson_sampled_losses(self, rate: float) -> tuple[Law, ...]:
         """A mixture of two Laplace laws against one of them, and turned round."""
-        from quaestor.accounting.loss.laws.sampled_laplace import SampledLaplaceLoss
+        from quaestor.accounting.loss.laws.sampling.sampled_laplace import SampledLaplaceLoss
 
         shift = self.sensitivity / self.scale
         return tuple(

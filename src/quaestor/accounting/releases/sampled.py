@@ -174,7 +174,7 @@ class PoissonSampled(OfSample):
     def losses(self) -> tuple[Law, ...]:
         """Removing, and adding."""
         if self.rate == 0.0:
-            from quaestor.accounting.loss.laws.sampled import no_loss
+            from quaestor.accounting.loss.laws.sampling.sampled import no_loss
 
             return (no_loss(),)
         if self.is_simple():
@@ -197,7 +197,7 @@ class PoissonSampled(OfSample):
         same = self._as_one(0.0)
         if same is not None:
             return same.least_losses()
-        from quaestor.accounting.loss.laws.sampled import no_loss
+        from quaestor.accounting.loss.laws.sampling.sampled import no_loss
 
         return (no_loss(),)
 
@@ -352,7 +352,7 @@ class SampledWithoutReplacement(OfSample):
     @remembered
     def losses(self) -> tuple[Law, ...]:
         """One loss, the same in both directions."""
-        from quaestor.accounting.loss.laws.sampled import sampled_without_replacement
+        from quaestor.accounting.loss.laws.sampling.sampled import sampled_without_replacement
 
         return sampled_without_replacement(self._single_loss(), self._rate())
 

@@ -73,7 +73,7 @@ class MixtureOfGaussians(Release):
     def losses(self) -> tuple[Law, ...]:
         """Removing, and adding."""
         from quaestor.accounting.loss.laws.gaussian_mixtures import Bells, GaussianMixtureLoss
-        from quaestor.accounting.loss.laws.sampled import no_loss
+        from quaestor.accounting.loss.laws.sampling.sampled import no_loss
 
         if self._furthest() == 0.0:
             return (no_loss(),)

@@ -57,7 +57,7 @@ class RenyiDP(Release):
     def losses(self) -> tuple[Law, ...]:
         """Moments at some orders, and no more than these."""
         from quaestor.accounting.loss.laws.renyi import RenyiLoss
-        from quaestor.accounting.loss.laws.sampled import no_loss
+        from quaestor.accounting.loss.laws.sampling.sampled import no_loss
 
         if min(self.epsilons) == 0.0:  # a divergence of 0 says that the worlds are the same
             return (no_loss(),)

@@ -66,7 +66,7 @@ class PoissonSampledReplaceOne(OfSample):
         if self.rate == 1.0:
             return self.release.with_record_replaced().losses()
         if self.rate == 0.0:
-            from quaestor.accounting.loss.laws.sampled import no_loss
+            from quaestor.accounting.loss.laws.sampling.sampled import no_loss
 
             return (no_loss(),)
         return self.release.replaced_sample_losses(self.rate)

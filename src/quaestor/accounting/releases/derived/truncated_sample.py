@@ -86,7 +86,7 @@ class TruncatedPoissonGaussian(Release):
         """Removing, and adding."""
         from quaestor.accounting.loss.laws.gaussian_mixtures import Bells, GaussianMixtureLoss
         from quaestor.accounting.loss.laws.labelled import LabelledLoss
-        from quaestor.accounting.loss.laws.sampled import no_loss
+        from quaestor.accounting.loss.laws.sampling.sampled import no_loss
 
         if self.rate == 0.0:
             return (no_loss(),)

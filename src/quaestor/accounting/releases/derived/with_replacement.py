@@ -91,7 +91,7 @@ class SampledWithReplacement(Release):
 
     def least_losses(self) -> tuple[Law, ...]:
         """From below nothing is known."""
-        from quaestor.accounting.loss.laws.sampled import no_loss
+        from quaestor.accounting.loss.laws.sampling.sampled import no_loss
 
         return (no_loss(),)
 

@@ -100,7 +100,7 @@ class RepeatAndSelect(Release):
 
         Of others nothing is known from below.
         """
-        from quaestor.accounting.loss.laws.sampled import no_loss
+        from quaestor.accounting.loss.laws.sampling.sampled import no_loss
         from quaestor.accounting.loss.selection.best_run import selected_pair
 
         run, *others = singles(self.release)

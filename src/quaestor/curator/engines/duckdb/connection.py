@@ -98,13 +98,13 @@ class DuckConnection:
 
         So nobody changes the table's schema while statements rely on it.
         """
-        found = self._connection.execute(
-            "SELECT constraint_column_names FROM duckdb_constraints() WHERE database_name = ? "
-            "AND lower(schema_name) = lower(?) AND lower(table_name) = lower(?) "
-            "AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')",
-            [database, schema, name],
+        found = self._connection.execute(  # without parameters, for which DuckDB imports pandas
+            "SELECT database_name, schema_name, table_name, constraint_column_names "
+            "FROM duckdb_constraints() WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE')"
         ).fetchall()
-        return frozenset(names[0] for (names,) in found if len(names) == 1)
+        place = [*map(_as_found, (database, schema, name))]
+        held = [names for *at, names in found if [*map(_as_found, at)] == place]
+        return frozenset(names[0] for names in held if len(names) == 1)
 
     def _described(self, name: str, cursor: Any = None) -> Base:
         columns = (cursor or self._connection).execute(f"DESCRIBE {name}").fetchall()
@@ -355,6 +355,11 @@ class _ParquetFiles:
 def _schema(pq: Any, path: str) -> Any:
     with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
         return file.schema_arrow
+
+
+def _as_found(name: str) -> str:
+    """A name as DuckDB looks it up: of letters, only those of ASCII are the same in both cases."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
 def _is_json(kind: Any) -> bool:

@@ -7,9 +7,9 @@ Fourier transform a place:
     F(l) = \varphi(x(l))\,x'(l)\,e^{pl} .
 
 Nothing is rounded to the lattice. A rule of m places errs by at most what
-:mod:`quaestor.accounting.loss.laws.noise_panels` says, with a bound on the disc of radius R around
-the middle c of a cell: :math:`|x'(l)|` is largest at the real end c - R of the disc, so that x
-moves by no more than x(c) - x(c - R).
+:mod:`quaestor.accounting.loss.laws.sampling.noise_panels` says, with a bound on the disc of radius
+R around the middle c of a cell: :math:`|x'(l)|` is largest at the real end c - R of the disc, so
+that x moves by no more than x(c) - x(c - R).
 
 The transform rounds each of its sums, on the way of every term, by some units of the sum of sizes
 for each factor 2 of its length [Higham 2002, section 24.1, with sums in place of norms].
@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from quaestor.accounting.loss.laws.noise_panels import legendre_rule
-from quaestor.accounting.loss.laws.sampled_noise import ROOT, MomentSum
+from quaestor.accounting.loss.laws.sampling.noise_panels import legendre_rule
+from quaestor.accounting.loss.laws.sampling.sampled_noise import ROOT, MomentSum
 from quaestor.accounting.numerics.complexes import UNIT
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.laws.sampled_noise import SampledNoise
+    from quaestor.accounting.loss.laws.sampling.sampled_noise import SampledNoise
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = ["LossCells"]

@@ -41,8 +41,8 @@ from quaestor.accounting.loss.laws.mixture import (
     log_mixture,
     log_mixture_size,
 )
-from quaestor.accounting.loss.laws.tilted_cells import FINER, TiltedCells
-from quaestor.accounting.loss.laws.truncated_gaussian import TruncatedSampledGaussian
+from quaestor.accounting.loss.laws.sampling.tilted_cells import FINER, TiltedCells
+from quaestor.accounting.loss.laws.sampling.truncated_gaussian import TruncatedSampledGaussian
 from quaestor.accounting.numerics.certified_arithmetic import rough_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT, summed
 from quaestor.accounting.numerics.gaussian_tails import gaussian_delta

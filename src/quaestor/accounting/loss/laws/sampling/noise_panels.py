@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quaestor.accounting.loss.laws.mixture import log_mixture
-from quaestor.accounting.loss.laws.sampled_noise import ROOT, MomentSum
+from quaestor.accounting.loss.laws.sampling.sampled_noise import ROOT, MomentSum
 from quaestor.accounting.numerics.complexes import UNIT
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
-    from quaestor.accounting.loss.laws.sampled_noise import SampledNoise
+    from quaestor.accounting.loss.laws.sampling.sampled_noise import SampledNoise
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = ["NoisePanels", "legendre_rule", "panel_places"]

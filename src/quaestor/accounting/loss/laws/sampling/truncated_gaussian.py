@@ -9,8 +9,8 @@ other can make up for it, in closed form.
 
 Removing a person takes :math:`J(p) = \int\varphi w^p\,dx` at p = s + 1, adding one at p = -s. The
 moments are wanted at many evenly spaced s of one line, and x is treated in two parts: where the
-loss hardly depends on x (:mod:`quaestor.accounting.loss.laws.noise_panels`), and where the loss
-itself is the better variable (:mod:`quaestor.accounting.loss.laws.loss_cells`).
+loss hardly depends on x (:mod:`quaestor.accounting.loss.laws.sampling.noise_panels`), and where the
+loss itself is the better variable (:mod:`quaestor.accounting.loss.laws.sampling.loss_cells`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from flint import arb
 from quaestor.accounting.loss.engine.exponential_sums import as_nats
 from quaestor.accounting.loss.laws.closed_form import blurred
 from quaestor.accounting.loss.laws.law import Large, Law
-from quaestor.accounting.loss.laws.loss_cells import LossCells
-from quaestor.accounting.loss.laws.noise_panels import NoisePanels, panel_places
-from quaestor.accounting.loss.laws.sampled_noise import SampledNoise
-from quaestor.accounting.loss.laws.tilted_cells import FINER, TiltedCells, normal_masses
+from quaestor.accounting.loss.laws.sampling.loss_cells import LossCells
+from quaestor.accounting.loss.laws.sampling.noise_panels import NoisePanels, panel_places
+from quaestor.accounting.loss.laws.sampling.sampled_noise import SampledNoise
+from quaestor.accounting.loss.laws.sampling.tilted_cells import FINER, TiltedCells, normal_masses
 from quaestor.accounting.numerics.balls import working_precision
 from quaestor.accounting.numerics.complexes import UNIT
 
