@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from quaestor.curator.engines.duckdb.dialect import DUCKDB
+from quaestor.curator.engines.duckdb.private_folder import private_folder
 from quaestor.curator.engines.duckdb.snapshots import Snapshots
 from quaestor.curator.engines.duckdb.text_rows import PATH, json_field, read_fields, read_lines
 from quaestor.curator.engines.files import found, kind_of, named_columns, pattern_of
@@ -58,10 +59,12 @@ class DuckConnection:
         self._snapshots = Snapshots(catalog)
         self._prepared: list[_PreparedTable] = []
         self._copies: dict[tuple[str, int, int], str | None] = {}
+        spilled = private_folder(self)
         for setting in (  # for cursors too, which do not inherit what is set for one connection
             "SET GLOBAL TimeZone = 'UTC'",
             "SET GLOBAL ieee_floating_point_ops = false",  # what is divided by zero is NULL
             "SET GLOBAL autoinstall_known_extensions = false",
+            f"SET GLOBAL temp_directory = {_text(spilled and f'{spilled}/spilled')}",
         ):
             self._connection.execute(setting)
 
