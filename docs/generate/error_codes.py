@@ -7,7 +7,7 @@ import re
 
 from docs.generate.markdown import NOTICE, escaped, one_line
 from quaestor import errors
-from quaestor.cli.app import exit_status
+from quaestor.cli.options import exit_status
 from quaestor.errors import QuaestorError
 from quaestor.service.problems import status_of
 

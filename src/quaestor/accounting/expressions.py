@@ -27,6 +27,7 @@ __all__ = ["Template", "parse_release", "parse_releases", "parse_sum", "parse_te
 
 _LONGEST = 4096
 _DEEPEST = 16
+_MOST_NAMED = 12
 _TRUTHS = {"True": True, "False": False}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>-?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+)?|-?(?:inf|nan)\b)"
@@ -185,10 +186,14 @@ def _terms_of(argument: _Argument) -> tuple[_Term, ...]:
 
 
 def _meant(name: str) -> str:
-    """The known release that was probably meant, as a question."""
-    folded = {known.lower(): known for known in RELEASES}
+    """The known release that was probably meant, as a question; or some names, if none is near."""
+    folded = {known.lower(): known for known in sorted(RELEASES) if known != "Repeated"}
     near = get_close_matches(name[:40].lower(), folded, n=1)
-    return f" (did you mean {folded[near[0]]}?)" if near else ""
+    if near:
+        return f" (did you mean {folded[near[0]]}?)"
+    alike = get_close_matches(name[:40].lower(), folded, n=_MOST_NAMED, cutoff=0.0)
+    listed = ", ".join(folded[each] for each in alike)
+    return f"; of {len(folded)} kinds these are the most similar: {listed}"
 
 
 def _fail(text: str, column: int, problem: str) -> NoReturn:
@@ -294,8 +299,7 @@ class _Parser:
             _fail(
                 self.text,
                 name.column,
-                f"unknown release {name.text[:24]!r}{_meant(name.text)}; known are "
-                f"{', '.join(sorted(set(RELEASES) - {'Repeated'}))}",
+                f"unknown release {name.text[:24]!r}{_meant(name.text)}",
             )
         if depth > _DEEPEST:
             _fail(self.text, name.column, "nested too deeply")

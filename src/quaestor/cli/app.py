@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 import quaestor
-from quaestor.cli.options import REFUSED
+from quaestor.cli.options import exit_status
 from quaestor.cli.plain_values import read_plainly
-from quaestor.errors import BudgetExceeded, InvalidParameter, QuaestorError
+from quaestor.errors import QuaestorError
 
-__all__ = ["app", "exit_status", "main"]
+__all__ = ["app", "main"]
 
 _PATIENCE = (500_000, 20, 50)
 """How much is allocated before Python looks for garbage: a third of a start was spent looking."""
@@ -190,13 +190,6 @@ def main() -> NoReturn:
             _report("output", f"cannot write the answer: {error.strerror}", {})
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
-
-
-def exit_status(kind: type[QuaestorError]) -> int:
-    """The exit status of a command that fails with an error of this kind."""
-    if issubclass(kind, BudgetExceeded):
-        return REFUSED
-    return 2 if issubclass(kind, InvalidParameter) else 1
 
 
 def _wants_json() -> bool:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from quaestor.errors import BudgetExceeded, InvalidParameter, QuaestorError
+
 __all__ = [
     "HERE",
     "REFUSED",
@@ -20,6 +22,7 @@ __all__ = [
     "LedgerPlace",
     "PolicyKind",
     "Verbose",
+    "exit_status",
 ]
 
 HERE: str | None = None
@@ -82,3 +85,10 @@ class PolicyKind(StrEnum):
     PLANNED = "planned"
     DASHBOARD = "dashboard"
     BLOCKS = "blocks"
+
+
+def exit_status(kind: type[QuaestorError]) -> int:
+    """The exit status of a command that fails with an error of this kind."""
+    if issubclass(kind, BudgetExceeded):
+        return REFUSED
+    return 2 if issubclass(kind, InvalidParameter) else 1

@@ -22,6 +22,7 @@ __all__ = [
     "Rows",
     "Server",
     "Sql",
+    "SqlOrPlan",
     "Token",
     "WholeError",
     "Within",
@@ -29,6 +30,14 @@ __all__ = [
 
 Sql = Annotated[
     str,
+    typer.Argument(
+        metavar="SQL",
+        help='The question in SQL, quoted, such as "SELECT COUNT(*) FROM visits".',
+        show_default=False,
+    ),
+]
+SqlOrPlan = Annotated[
+    str | None,
     typer.Argument(
         metavar="SQL",
         help='The question in SQL, quoted, such as "SELECT COUNT(*) FROM visits".',

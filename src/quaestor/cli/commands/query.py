@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json as json_module
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaestor.cli.arguments.files import check_picture, writing_to
+from quaestor.cli.arguments.files import check_picture
 from quaestor.cli.arguments.question_plan import read_question_plan
 from quaestor.cli.drawing.numbers import print_json, say
-from quaestor.cli.options import CatalogFile, Json, Verbose
+from quaestor.cli.drawing.shown_answers import Shown, show, show_plan
+from quaestor.cli.options import CatalogFile, Json, Verbose, exit_status
 from quaestor.cli.question_options import (
     Account,
     Analyst,
@@ -32,18 +32,17 @@ from quaestor.cli.question_options import (
     Rows,
     Server,
     Sql,
+    SqlOrPlan,
     Token,
     WholeError,
     Within,
 )
-from quaestor.errors import InvalidParameter, MissingExtra
+from quaestor.errors import InvalidParameter, MissingExtra, QuaestorError
 
 if TYPE_CHECKING:
     from quaestor.client.remote_curator import RemoteCurator
-    from quaestor.curator.answers.answer import Answer
     from quaestor.curator.answers.forms import Form
     from quaestor.curator.session import Curator
-    from quaestor.ledger import Account as LedgerAccount
 
 __all__ = ["AnswerForm", "preview", "query", "submit"]
 
@@ -63,7 +62,7 @@ class AnswerForm(StrEnum):
 
 
 def query(  # noqa: PLR0913  # what, for how much, on whose account, in which form
-    sql: Sql,
+    sql: SqlOrPlan = None,
     epsilon: Epsilon = None,
     rho: Rho = None,
     within: Within = None,
@@ -81,6 +80,13 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     ] = "",
     rows: Rows = None,
     groups: Groups = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            "--plan",
+            help="A TOML file of questions to answer in order, together.",
+        ),
+    ] = None,
     whole_error: WholeError = None,
     noise: Noise = None,
     anew: Anew = False,  # noqa: FBT002
@@ -134,8 +140,32 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     Give its cost (--epsilon or --rho) or its accuracy (--within). The answer has error bars and
     a receipt. The same question again costs nothing, unless you add --anew. The exit status is 3
     if the account has too little budget left.
+
+    A plan file has one table [[questions]] per question: sql, epsilon (or rho, or within), purpose.
+    Each question is charged and answered, or refused, by itself.
     """
-    wanted = _Shown(form=_form(out, form, json=json), out=out, plot=plot, json=json)
+    if plan is not None:
+        _refuse_beside_plan(sql, epsilon, rho, within, of, delta, rows, groups, whole_error, noise)
+        _refuse_for_plan(server=server, format=form, out=out, plot=plot)
+        asked_for, questions = read_question_plan(plan)
+        with _curator(catalog) as curator:
+            outcomes = curator.ask_many(
+                questions,
+                account=account,
+                analyst=analyst,
+                purpose=purpose or asked_for,
+                anew=anew,
+                approval=approval,
+                audience=audience,
+                member_of=tuple(member_of or ()),
+            )
+            show_plan(questions, outcomes, curator, analyst=analyst, json=json, verbose=verbose)
+        failed = [type(each) for each in outcomes if isinstance(each, QuaestorError)]
+        if failed:
+            raise typer.Exit(exit_status(failed[0]))
+        return
+    question = _given(sql)
+    wanted = Shown(form=_form(out, form, json=json), out=out, plot=plot, json=json)
     _check_plot(plot)
     asked = {
         **_budget(epsilon, rho, within, confidence, of),
@@ -153,12 +183,12 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     }
     if server is not None:
         with _remote(server, token, catalog, analyst, member_of) as remote:
-            answer = remote.ask(sql, **asked)
-        _show(answer, None, wanted, analyst="", verbose=verbose)
+            answer = remote.ask(question, **asked)
+        show(answer, None, wanted, analyst="", verbose=verbose)
         return
     with _curator(catalog) as curator:
-        answer = curator.ask(sql, **asked, analyst=analyst, member_of=tuple(member_of or ()))
-        _show(answer, curator, wanted, analyst=analyst, verbose=verbose)
+        answer = curator.ask(question, **asked, analyst=analyst, member_of=tuple(member_of or ()))
+        show(answer, curator, wanted, analyst=analyst, verbose=verbose)
 
 
 def preview(  # noqa: PLR0913  # as for a query
@@ -259,13 +289,10 @@ def submit(  # noqa: PLR0913  # as for a query
             )
         _submitted(payer, made, questions=len(questions), json=json)
         return
-    if sql is None:
-        raise InvalidParameter(
-            "SQL", None, "given: a question in SQL; or give --plan FILE with several questions"
-        )
+    question = _given(sql)
     with _curator(catalog) as curator:
         payer, made = curator.submit(
-            sql,
+            question,
             **_budget(epsilon, rho, within, confidence, of),
             delta=delta,
             quantile_intervals=quantile_intervals,
@@ -278,6 +305,20 @@ def submit(  # noqa: PLR0913  # as for a query
             noise=noise,
         )
     _submitted(payer, made, questions=0, json=json)
+
+
+def _given(sql: str | None) -> str:
+    if sql is None:
+        valid = "given: a question in SQL; or give --plan FILE with several questions"
+        raise InvalidParameter("SQL", None, valid)
+    return sql
+
+
+def _refuse_for_plan(**given: object) -> None:
+    """Options that are for one answer only."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidParameter(f"--{name}", str(value), "left out with --plan; --json works")
 
 
 def _refuse_beside_plan(*given: object) -> None:
@@ -375,61 +416,3 @@ def _check_plot(plot: Path | None) -> None:
     _check_folder("--plot", plot)
     if plot is not None and find_spec("matplotlib") is None:
         raise MissingExtra("matplotlib", extra="plot", purpose="drawing")
-
-
-class _Shown(NamedTuple):
-    """In which form an answer is wanted, and where."""
-
-    form: Form
-    out: Path | None
-    plot: Path | None
-    json: bool
-
-
-def _show(
-    answer: Answer, curator: Curator | None, wanted: _Shown, *, analyst: str, verbose: bool
-) -> None:
-    """On the terminal, or into files that one line names."""
-    form, out, plot, json = wanted
-    if plot is not None:
-        from quaestor.curator.answers.pictures import draw
-
-        draw(answer, out=plot)
-    if out is not None:
-        with writing_to(out, otherwise="; ask again, it costs nothing"):
-            answer.save(out, form=form.name)
-    files = {"out": out, "plot": plot}
-    wrote = {name: str(file) for name, file in files.items() if file is not None}
-    if out is not None and json:
-        print_json({**wrote, "account": answer.account, "receipt": answer.receipt})
-    elif form.name == "json" and out is None:
-        read = json_module.loads(answer.to_json())
-        print_json({**read, "repeated": answer.repeated, **wrote})
-    elif form.name == "table" and out is None:
-        _print_table(answer, curator, analyst=analyst, verbose=verbose)
-    elif out is None:
-        typer.echo(form.written(answer), nl=False)
-    if wrote and not json:
-        receipt = "" if answer.receipt is None else f", receipt {answer.receipt}"
-        names = " and ".join(wrote.values())
-        typer.echo(f"Wrote {names}{receipt} of account {answer.account}", err=out is None)
-
-
-def _print_table(answer: Answer, curator: Curator | None, *, analyst: str, verbose: bool) -> None:
-    """The answer, and what its account has left for who asks."""
-    from quaestor.cli.drawing.answers import print_answer
-
-    if curator is None:
-        print_answer(answer, None, more=None, verbose=verbose)
-        return
-    account = curator.account(str(answer.account))
-    standing = account.standing_on(answer.dataset, analyst=analyst)
-    print_answer(answer, standing, more=_more(account, answer, analyst), verbose=verbose)
-
-
-def _more(account: LedgerAccount, answer: Answer, analyst: str) -> int | None:
-    """How many more questions like this fit, by the account's own rule; None if it has no such."""
-    policy = account.definition.policy
-    if not policy.chosen_freely or policy.calendar is not None:
-        return None
-    return account.price(answer.releases, dataset=answer.dataset, analyst=analyst).times
