@@ -283,3 +283,27 @@ def test_long_strategies_are_priced() -> None:
     long = q.ContinualCounting(sigma=20.0, steps=10**6, participations=10, separation=10**5)
     assert 0.0 < q.compose(long).epsilon(delta=1e-6) < 20.0
     assert long.counting_error().largest > 20.0
+
+
+@pytest.mark.parametrize("exponent", [-850, -540, -200, 200])
+@pytest.mark.parametrize("participations", [1, 2])
+def test_tiny_entries_are_not_counted_as_nothing(exponent: int, participations: int) -> None:
+    """Their squares are below the least float; the sensitivity scales with the matrix."""
+    plain = np.array([[3.0, 0.0], [4.0, 1.0]])
+    ones, tiny = (
+        q.MatrixMechanism(sigma=1.0, matrix=each, participations=participations)
+        for each in (plain, np.ldexp(plain, exponent))
+    )
+    whole, found = ones.sensitivity_bounds(), tiny.sensitivity_bounds()
+    assert found.lower <= math.ldexp(whole.upper, exponent)
+    assert found.upper >= math.ldexp(whole.lower, exponent)
+    least = math.ldexp(whole.lower, exponent)
+    if least < 0.1:  # a shift of mu is seen with a delta of about mu by the root of 2 pi
+        delta = q.compose(tiny).delta(epsilon=0.0)
+        assert least * 0.398 < delta < least * 0.4
+
+
+def test_shifts_below_the_least_float_are_rounded_up() -> None:
+    """Sensitivity by sigma, 1e-420, is below them all."""
+    tiny = q.MatrixMechanism(sigma=1e150, matrix=[[1e-270]])
+    assert 0.0 < q.compose(tiny).delta(epsilon=0.0) < 1e-250

@@ -298,3 +298,21 @@ def test_an_answer_is_within_a_thousandth(
 def test_no_epsilon_is_needed_where_even_the_whole_distance_is_small() -> None:
     spent = compose(PoissonSampled(release=Gaussian(sigma=0.3), rate=1e-6) * 5)
     assert spent.epsilon_bounds(delta=1e-5).upper == 0.0
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "count", "delta"),
+    [(100.0, 1 - 1e-12, 2, 1e-15), (1e4, 1 - 2.0**-53, 2, 1e-15), (2.0, 1e-12, 100, 1e-20)],
+)
+def test_rates_next_to_0_and_to_1_come_to_an_end(
+    sigma: float, rate: float, count: int, delta: float
+) -> None:
+    """They had a line through all outcomes, which took minutes or never ended."""
+    found, more, less = (
+        compose(PoissonSampled(release=Gaussian(sigma=sigma), rate=each) * count)
+        for each in (rate, min(rate * (1 + 1e-9), 1.0), rate * (1 - 1e-9))
+    )
+    bounds = found.epsilon_bounds(delta=delta)
+    assert bounds.lower <= more.epsilon_bounds(delta=delta).upper
+    assert bounds.upper >= less.epsilon_bounds(delta=delta).lower
+    assert bounds.upper <= bounds.lower * 1.01

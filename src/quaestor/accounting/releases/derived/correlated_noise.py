@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CorrelatedNoise"]
 
 _LARGEST_RATIO = 1e60
+_LEAST_MU = Fraction(1, 2**900)  # far below it floats have fewer bits
 _KEPT_BITS = 40  # the order in which floats were added up does not show in a price
 
 
@@ -81,7 +82,7 @@ class CorrelatedNoise(OfMu):
     def known_mu(self) -> Fraction:
         """Sensitivity by sigma, rounded up to 40 bits."""
         exact = Fraction(self._unit_sensitivity().upper) * Fraction(self.sensitivity)
-        mantissa, exponent = math.frexp(exact / Fraction(self.sigma))
+        mantissa, exponent = math.frexp(max(exact / Fraction(self.sigma), _LEAST_MU))
         whole = math.ceil(math.ldexp(mantissa, _KEPT_BITS)) + 1
         return Fraction(math.ldexp(whole, exponent - _KEPT_BITS))
 

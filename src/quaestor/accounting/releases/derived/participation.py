@@ -47,8 +47,10 @@ def pattern_sensitivity(columns: Floats, participation: Participation) -> Bounds
     meet, for non-negative inner products with a fixed period or with few patterns. Otherwise each
     column is charged for its own worst companions: sound, and mostly a few percent too much.
     """
-    products = columns.T @ columns
-    sizes = np.abs(columns).T @ np.abs(columns)
+    exponent = math.frexp(float(np.max(np.abs(columns))))[1]  # squares of tiny entries vanish
+    scaled = np.ldexp(columns, -exponent)
+    products = scaled.T @ scaled
+    sizes = np.abs(scaled).T @ np.abs(scaled)
     doubt = 4 * (columns.shape[0] + 2) * _UNIT * sizes + _TINY
     doubt[sizes == 0.0] = 0.0  # nothing was added up
     most = np.abs(products) + doubt
@@ -61,7 +63,11 @@ def pattern_sensitivity(columns: Floats, participation: Participation) -> Bounds
     upper = _largest_sum(most, fitting)
     lower = max(_sum_of(products - doubt, pattern) for pattern in _samples(count, fitting))
     slack = 8 * (fitting.most + 2) ** 2 * _UNIT
-    return root_bounds(max(lower, 0.0) * (1 - slack), upper * (1 + slack))
+    unit = root_bounds(max(lower, 0.0) * (1 - slack), upper * (1 + slack))
+    return Bounds(
+        lower=math.nextafter(math.ldexp(unit.lower, exponent), 0.0),
+        upper=math.nextafter(math.ldexp(unit.upper, exponent), math.inf),
+    )
 
 
 def root_bounds(low: float, high: float) -> Bounds:

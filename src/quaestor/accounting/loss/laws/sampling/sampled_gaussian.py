@@ -64,7 +64,8 @@ _FAR = 30.0  # exponents beyond which M - 1 says no more than M
 _STEEPER = 1.25  # more than |q e^l/w| grows off the axis: 1/cos(0.6), for mu b up to 1.2
 _SLOW = 12.0  # nats of growth from which the line of x is moved
 _MOST_NODES = 200_000
-_LEAST_MU, _LARGEST_MU, _LEAST_RATE = 1e-8, 100.0, 1e-12  # whose rare outcomes are worth a look
+_LEAST_MU, _LARGEST_MU, _LEAST_RATE = 1e-8, 100.0, 1e-18  # whose rare outcomes are worth a look
+_NEARLY_ALL, _SMALL_MU = 1 - 1e-12, 1.0  # beyond them lines through all outcomes are quick
 _WEAK = 0.02  # rates up to which lines through all outcomes take longest
 _FEW_DIFFERENT, _MOST_DIFFERENT = 8, 256  # laws of which each costs some transforms
 
@@ -112,7 +113,7 @@ class SampledGaussianLosses(Law):
             and np.min(mus) > _LEAST_MU
             and np.max(mus) < _LARGEST_MU
             and np.min(rates) > _LEAST_RATE
-            and np.max(rates) < 1 - _LEAST_RATE
+            and (np.max(rates) < _NEARLY_ALL or np.max(mus) < _SMALL_MU)
         )
 
     def curve(self, count: int) -> Curve | None:
