@@ -78,6 +78,8 @@ def test_programs_get_answers_and_errors_in_order(quaestor: Run, plan: Path) -> 
         (("--noise", "geometric"), "given without SQL"),
         (("--out", "answers.csv"), "left out with --plan"),
         (("--format", "csv"), "left out with --plan"),
+        (("--confidence", "0.9"), "left out with --plan"),
+        (("--no-quantile-intervals",), "left out with --plan"),
     ],
 )
 def test_options_of_one_question_are_refused_beside_a_plan(

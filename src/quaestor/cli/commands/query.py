@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerForm", "preview", "query", "submit"]
 
+_USUAL_CONFIDENCE = 0.95
+
 
 class AnswerForm(StrEnum):
     """The forms in which an answer can be had, as ``quaestor.curator.answers.forms`` has them."""
@@ -66,7 +68,7 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     epsilon: Epsilon = None,
     rho: Rho = None,
     within: Within = None,
-    confidence: Confidence = 0.95,
+    confidence: Confidence = _USUAL_CONFIDENCE,
     of: Of = None,
     delta: Delta = None,
     quantile_intervals: QuantileIntervals = True,  # noqa: FBT002
@@ -146,7 +148,15 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     """
     if plan is not None:
         _refuse_beside_plan(sql, epsilon, rho, within, of, delta, rows, groups, whole_error, noise)
-        _refuse_for_plan(server=server, format=form, out=out, plot=plot)
+        _refuse_for_plan(
+            server=server,
+            format=form,
+            out=out,
+            plot=plot,
+            confidence=None if confidence == _USUAL_CONFIDENCE else confidence,
+        )
+        if not quantile_intervals:
+            _refuse_for_plan(**{"no-quantile-intervals": True})
         asked_for, questions = read_question_plan(plan)
         with _curator(catalog) as curator:
             outcomes = curator.ask_many(
@@ -196,7 +206,7 @@ def preview(  # noqa: PLR0913  # as for a query
     epsilon: Epsilon = None,
     rho: Rho = None,
     within: Within = None,
-    confidence: Confidence = 0.95,
+    confidence: Confidence = _USUAL_CONFIDENCE,
     of: Of = None,
     delta: Delta = None,
     quantile_intervals: QuantileIntervals = True,  # noqa: FBT002
@@ -252,7 +262,7 @@ def submit(  # noqa: PLR0913  # as for a query
     epsilon: Epsilon = None,
     rho: Rho = None,
     within: Within = None,
-    confidence: Confidence = 0.95,
+    confidence: Confidence = _USUAL_CONFIDENCE,
     of: Of = None,
     delta: Delta = None,
     quantile_intervals: QuantileIntervals = True,  # noqa: FBT002
@@ -316,9 +326,10 @@ def _given(sql: str | None) -> str:
 
 def _refuse_for_plan(**given: object) -> None:
     """Options that are for one answer only."""
+    valid = "left out with --plan; a question's own options belong into the file"
     for name, value in given.items():
         if value is not None:
-            raise InvalidParameter(f"--{name}", str(value), "left out with --plan; --json works")
+            raise InvalidParameter(f"--{name}", str(value), valid)
 
 
 def _refuse_beside_plan(*given: object) -> None:
