@@ -24,6 +24,7 @@ from quaestor import (
     RenyiDP,
     RepeatAndSelect,
     SampledWithoutReplacement,
+    ShuffledEpoch,
     TruncatedPoissonGaussian,
     ZeroConcentratedDP,
     compose,
@@ -184,3 +185,11 @@ def test_promises_about_data_of_one_size_cannot_be_poisson_sampled() -> None:
     for inner in (cut, cut * 2, cut + Laplace(scale=1.0), RepeatAndSelect(release=cut, mean=2.0)):
         with pytest.raises(InvalidParameter, match="any size"):
             PoissonSampled(release=inner, rate=0.5)
+
+
+def test_an_order_in_which_people_keep_their_places_is_not_poisson_sampled() -> None:
+    """Who is not in the sample has no place, and all later batches change."""
+    shuffled = ShuffledEpoch(sigma=1.0, steps=10)
+    for run in (shuffled, PureDP(epsilon=0.1) + shuffled):
+        with pytest.raises(InvalidParameter, match="any size and order"):
+            PoissonSampled(release=run, rate=0.5)

@@ -131,7 +131,7 @@ class PoissonSampled(OfSample):
             valid = "about people who come or go, as a Poisson sample is"
             raise InvalidParameter("release", str(self.release), valid)
         if _counts_people(self.release):
-            valid = "about data of any size: a sample has no fixed population"
+            valid = "about data of any size and order: a sample has no fixed population"
             raise InvalidParameter("release", str(self.release), valid)
         object.__setattr__(self, "rate", check_real("rate", self.rate, low=0.0, high=1.0))
 
@@ -394,10 +394,11 @@ class SampledWithoutReplacement(OfSample):
 
 
 def _counts_people(run: object) -> bool:
-    """Whether a promise is about data of one size, here or inside."""
+    """Whether a promise is about data of one size, or about places in an order, here or inside."""
     if isinstance(run, ReleaseSum):
         return any(map(_counts_people, run))
-    return hasattr(run, "population") or _counts_people_inside(run)
+    placed = getattr(run, "in_fixed_places", False)
+    return placed or hasattr(run, "population") or _counts_people_inside(run)
 
 
 def _counts_people_inside(run: object) -> bool:

@@ -122,6 +122,9 @@ class CorrelatedNoise(OfMu):
             column's rows: independent Gaussians. A shorter change is the longest one and more
             noise.
 
+        Intervals enclose what these Gaussians lose: the upper end holds for the release, the lower
+        end need not.
+
         >>> from quaestor import ContinualCounting
         >>> steps = ContinualCounting(
         ...     sigma=4.0, steps=100, strategy="square_root", bands=2, separation=2

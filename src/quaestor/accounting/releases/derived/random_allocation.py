@@ -142,6 +142,9 @@ class RandomAllocation(InOneStep):
             given these it is k independent allocations, one after the other or interleaved, and
             steps without the person.
 
+        Intervals enclose what these epochs lose: the upper end holds for the random set, the lower
+        end need not.
+
         >>> print(RandomAllocation.several(sigma=2.0, steps=1000, participations=3))
         RandomAllocation(sigma=2.0, steps=333, sensitivity=1.0) * 3
         """

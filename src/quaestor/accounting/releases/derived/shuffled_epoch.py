@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from quaestor.accounting.releases.derived.largest_step import LargestStep
 from quaestor.accounting.releases.derived.random_allocation import InOneStep
@@ -32,7 +32,8 @@ class ShuffledEpoch(InOneStep):
         Neighbours in which the person's record is replaced by one that adds nothing, and keeps its
         place in the order. (Where a record is left out, all later batches change.) The sizes of
         the batches are public. Each epoch is shuffled anew, or not: the upper end holds for both,
-        and for an order that is never shuffled.
+        and for an order that is never shuffled. So a Poisson sample of it is refused: who is not in
+        the sample has no place, and all later batches change.
 
     >>> from quaestor import compose
     >>> bounds = compose(ShuffledEpoch(sigma=1.0, steps=100)).epsilon_bounds(delta=1e-6)
@@ -43,6 +44,8 @@ class ShuffledEpoch(InOneStep):
     sigma: float
     steps: int
     sensitivity: float = 1.0
+
+    in_fixed_places: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""

@@ -49,7 +49,9 @@ class RepeatAndSelect(Release):
         :math:`\varepsilon+(\eta+1)\log\frac{e^\varepsilon+\gamma}{1+\gamma e^\varepsilon}`, and
         :math:`\varepsilon+m\tanh(\varepsilon/2)` for Poisson; [Papernot, Steinke, arXiv 2110.03620,
         Corollary 3] has :math:`(2+\eta)\varepsilon`. Moments grow by at most
-        :math:`\max_ya(y)(a(y)/a(R(y)))^{\lambda-1}`, which their Theorems 2 and 6 bound.
+        :math:`\max_ya(y)(a(y)/a(R(y)))^{\lambda-1}`, which their Theorems 2 and 6 bound. The lower
+        end is attained by some run with these losses, and some order of its outputs: a run with
+        few outputs may lose less.
 
     >>> from quaestor import Gaussian, compose
     >>> tuned = RepeatAndSelect(release=Gaussian(sigma=10.0), mean=10, shape=0)
