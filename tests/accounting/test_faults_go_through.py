@@ -18,6 +18,7 @@ from quaestor import (
     PoissonSampled,
     PureDP,
     RandomizedResponse,
+    ShuffledEpoch,
     Staircase,
     TargetOutOfReach,
     calibrate,
@@ -78,9 +79,9 @@ def test_errors_of_whoever_builds_go_through() -> None:
 def test_ends_of_ranges_are_still_found() -> None:
     with pytest.raises(TargetOutOfReach):
         calibrate(lambda e: BoundedRange(epsilon=e), epsilon=1e4, delta=0.5)
-    with pytest.raises(InvalidParameter, match="sampled version is known"):
+    with pytest.raises(InvalidParameter, match="any size and order"):
         calibrate(
-            lambda e: PoissonSampled(release=BoundedRange(epsilon=e), rate=0.5),
+            lambda q: PoissonSampled(release=ShuffledEpoch(sigma=1.0, steps=3), rate=q),
             epsilon=1.0,
             delta=1e-6,
         )

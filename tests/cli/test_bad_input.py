@@ -366,7 +366,8 @@ def test_a_folder_without_permission_is_named(
         raise PermissionError(13, "Permission denied", str(out))
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", refuse)  # root may write anywhere
-    out = tmp_path / "x.svg"
+    monkeypatch.chdir(tmp_path)  # long paths are cut short in messages
+    out = Path("x.svg")
     run = quaestor("region", "-o", str(out), "--json", ONE)
     assert run.status == 2
     assert str(out) in run.error["message"]

@@ -568,19 +568,6 @@ SAMPLED: tuple[Release, ...] = (
 every_inner = pytest.mark.parametrize("inner", [pytest.param(r, id=str(r)) for r in SAMPLED])
 
 
-def test_sampling_an_asymmetric_release_is_refused() -> None:
-    vectors = ProbabilityVectors(p=(0.5, 0.375, 0.125), q=(0.375, 0.375, 0.25))
-    with pytest.raises(InvalidParameter, match="sampled version is known"):
-        compose(PoissonSampled(release=vectors, rate=0.5)).epsilon(delta=0.1)
-
-
-@pytest.mark.parametrize("rate", [0.5, 1.0])
-def test_sampling_what_is_known_by_a_bracket_is_refused(rate: float) -> None:
-    for inner in (*EXAMPLES["DensityPair"], *EXAMPLES["BoundedRange"]):
-        with pytest.raises(InvalidParameter, match="sampled version is known"):
-            compose(PoissonSampled(release=inner, rate=rate)).epsilon(delta=0.1)
-
-
 def test_a_count_of_releases_has_no_loss_of_its_own() -> None:
     with pytest.raises(InvalidParameter, match="without a count"):
         (Laplace(scale=2.0) * 3).losses()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.curator import Curator
-from quaestor.curator import pipeline as curator_answering
+from quaestor.curator import charged_questions as curator_answering
 from quaestor.curator.answers.outputs import answer_of
 from quaestor.curator.catalog.model import AccountPlan
 from quaestor.errors import QuaestorError
