@@ -5,9 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 import quaestor as q
 
@@ -307,3 +310,129 @@ def test_shifts_below_the_least_float_are_rounded_up() -> None:
     """Sensitivity by sigma, 1e-420, is below them all."""
     tiny = q.MatrixMechanism(sigma=1e150, matrix=[[1e-270]])
     assert 0.0 < q.compose(tiny).delta(epsilon=0.0) < 1e-250
+
+
+def gaussian_curve(mu: Fraction, epsilon: float) -> Any:
+    """The Gaussian's delta, with many digits."""
+    with mp.workdps(40):
+        shift = mp.mpf(mu.numerator) / mu.denominator
+        at = mp.mpf(epsilon)
+        tail = mp.ncdf(-shift / 2 - at / shift)
+        return mp.ncdf(shift / 2 - at / shift) - mp.exp(at) * tail
+
+
+def attained_square(matrix: np.ndarray, chosen: list[tuple[int, ...]]) -> Fraction:
+    """The square of the longest change over patterns and signs, exactly."""
+    columns = [[Fraction(float(entry)) for entry in column] for column in matrix.T]
+    signed = (zip(each, signs, strict=True) for each in chosen for signs in _signs(len(each)))
+    best = Fraction(0)
+    for pattern in signed:
+        moved = [Fraction(0)] * len(matrix)
+        for step, sign in pattern:
+            moved = [a + sign * b for a, b in zip(moved, columns[step], strict=True)]
+        best = max(best, sum((each * each for each in moved), Fraction(0)))
+    return best
+
+
+def _signs(size: int) -> itertools.product[tuple[int, ...]]:
+    return itertools.product((-1, 1), repeat=size)
+
+
+def root(square: Fraction, *, up: bool) -> Fraction:
+    whole = math.isqrt((square.numerator << 400) // square.denominator)
+    return Fraction(whole + up, 1 << 200)
+
+
+@pytest.mark.parametrize("listed", [5000, 3])
+@pytest.mark.parametrize("seed", range(12))
+def test_lower_ends_are_attained_and_upper_ends_are_not_passed(
+    seed: int, listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against every pattern and sign, in fractions; with negative entries, and few patterns."""
+    from quaestor.accounting.releases.derived import matrix_mechanism, participation
+
+    monkeypatch.setattr(participation, "_LISTED", listed)
+    matrix_mechanism._sensitivity.cache_clear()
+    rng = random.Random(1000 + seed)
+    steps = rng.randint(2, 6)
+    low = rng.choice((-1.0, -0.3, 0.0))
+    given = np.array([[rng.uniform(low, 1.0) for _ in range(steps)] for _ in range(steps)])
+    times, apart, periodic = rng.randint(1, 4), rng.randint(1, 3), rng.random() < 0.3
+    release = q.MatrixMechanism(
+        sigma=1.7,
+        matrix=given,
+        participations=times,
+        separation=apart,
+        periodic=periodic,
+        sensitivity=rng.choice((1.0, 0.9)),
+    )
+    allowed = patterns(steps, times, apart, periodic=periodic)
+    scale = (Fraction(release.sensitivity) / Fraction(1.7)) ** 2
+    square = attained_square(given, allowed) * scale
+    least, most = root(square, up=False), root(square, up=True)
+    assert release.least_mu() <= most
+    assert least <= release.known_mu()
+    for count, companion, lap in ((1, (), 0), (3, (), 0), (2, (q.Gaussian(sigma=2.0),), 1)):
+        together = q.compose(release * count, *companion)
+        whole = count * square + Fraction(lap, 4)
+        for epsilon in (0.0, 0.3, 2.0):
+            found = together.delta_bounds(epsilon=epsilon)
+            assert found.lower <= gaussian_curve(root(whole, up=True), epsilon)
+            assert found.upper >= gaussian_curve(root(whole, up=False), epsilon)
+        bounds = together.epsilon_bounds(delta=1e-4)
+        assert gaussian_curve(root(whole, up=True), math.nextafter(bounds.lower, 0.0)) >= 1e-4
+        assert gaussian_curve(root(whole, up=False), bounds.upper) <= 1e-4
+        mu = together.mu()
+        assert mu.lower <= root(whole, up=True)
+        assert together.rho().lower <= whole / 2
+        assert together.rdp(order=3.0).lower <= Fraction(3, 2) * whole
+    matrix_mechanism._sensitivity.cache_clear()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_made_of_them_has_true_lower_ends(seed: int) -> None:
+    """Samples, groups, replaced records, mixtures with other noise: never above the attained."""
+    rng = random.Random(2000 + seed)
+    given = np.array([[rng.uniform(-1.0, 1.0) for _ in range(4)] for _ in range(3)])
+    matrix = q.MatrixMechanism(sigma=1.3, matrix=given, participations=3)
+    mu = root(
+        attained_square(given, patterns(4, 3, 1, periodic=False)) / Fraction(1.3) ** 2, up=True
+    )
+    attained = q.GaussianDP(mu=math.nextafter(float(mu), math.inf))
+    for wrapped in (
+        lambda release: q.PoissonSampled(release=release, rate=0.2),
+        lambda release: q.PoissonSampled(release=release * 2, rate=0.2),
+        lambda release: q.SampledWithoutReplacement(release=release, sample=2, population=9),
+        lambda release: q.SampledWithoutReplacement(release=release, sample=9, population=9),
+        lambda release: q.PoissonSampledReplaceOne(release=release, rate=0.2),
+        lambda release: q.PoissonSampled(release=release, rate=0.2).with_record_replaced(),
+        lambda release: q.GroupPrivacy(release=release, size=3),
+        lambda release: release.with_record_replaced(),
+        lambda release: q.compose(release, q.Laplace(scale=2.0)),
+    ):
+        bounds, truth = (
+            (made if isinstance(made, q.Composition) else q.compose(made)).delta_bounds(epsilon=0.5)
+            for made in (wrapped(matrix), wrapped(attained))
+        )
+        assert bounds.lower <= truth.upper
+        assert bounds.lower > 0.0
+
+
+@pytest.mark.parametrize("coefficients", [(1.0, -0.7, 0.4), (0.3, 0.2, 1.0), (1.0, 0.5, -0.25)])
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_bands_of_either_sign_lie_between_what_is_attained_and_counted(
+    coefficients: tuple[float, ...], times: int
+) -> None:
+    release = q.ToeplitzMechanism(
+        sigma=1.0, coefficients=coefficients, participations=times, separation=1
+    )
+    steps = 8
+    given = np.zeros((steps + 3, steps))
+    for step in range(steps):
+        given[step : step + 3, step] = coefficients
+    square = attained_square(given, patterns(steps, times, 1, periodic=False))
+    assert release.least_mu() <= root(square, up=True)
+    assert root(square, up=False) <= release.known_mu()
+    bounds = q.compose(release).delta_bounds(epsilon=0.5)
+    assert bounds.lower <= gaussian_curve(root(square, up=True), 0.5)
+    assert bounds.upper >= gaussian_curve(root(square, up=False), 0.5)

@@ -89,6 +89,10 @@ class Bounds:
         """What two certified intervals for the same truth say together."""
         return Bounds(lower=max(self.lower, other.lower), upper=min(self.upper, other.upper))
 
+    def up_to(self, worst: Bounds) -> Bounds:
+        """From the lower end of what is certainly lost up to the upper end of what is lost."""
+        return Bounds(lower=min(self.lower, worst.upper), upper=worst.upper)
+
     def widened(self, *, ulps: int) -> Bounds:
         """The interval moved outward by so many units in the last place at each end."""
         lower, upper = self.lower, self.upper

@@ -158,6 +158,10 @@ class Release:
         """Laws of at most the privacy loss, for the lower ends of answers."""
         return self.losses()
 
+    def at_least(self) -> Release:
+        """A release that it tells at least as much as: itself, where what it tells is known."""
+        return self
+
     def counted(self) -> tuple[Release, int]:
         """The single release, and how often it is made: the one way to look into a count."""
         return self, 1
@@ -169,7 +173,7 @@ class Release:
         return None
 
     def known_mu(self) -> Fraction | None:
-        """The mu of the Gaussian that it is; None if it is none."""
+        """The mu of the Gaussian that it is, or is at most, if it is bracketed; None if none."""
         return None
 
     @property

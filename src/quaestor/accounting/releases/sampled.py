@@ -56,10 +56,12 @@ class OfSample(Release):
         """The one loss of a symmetric release; sampling others is not known here.
 
         Of a bracketed release only more and less than its loss are known, and a sample of these
-        would not say which of the two it is.
+        would not say which of the two it is; but a Gaussian of a larger mu is more in a sample,
+        too.
         """
         laws = self.release.losses()
-        if self.release.bracketed or len(laws) != 1 or laws[0].known_by_moments_only:
+        unknown = self.release.bracketed and self.release.known_mu() is None
+        if unknown or len(laws) != 1 or laws[0].known_by_moments_only:
             raise InvalidParameter(
                 "release", str(self.release), "one whose sampled version is known"
             )
@@ -161,14 +163,18 @@ class PoissonSampled(OfSample):
         if not others and count == 1 and isinstance(one, PoissonSampled):
             rate = _rounded(Fraction(self.rate) * Fraction(one.rate), towards)
             return PoissonSampled(release=one.release, rate=min(rate, 1.0))
-        squares = [(each.known_mu(), times) for each, times in self._parts()]
+        parts = [(each if towards > 0 else each.at_least(), n) for each, n in self._parts()]
+        squares = [(each.known_mu(), times) for each, times in parts]
         if self.is_simple() or any(mu is None for mu, _ in squares):
             return None
         from quaestor.accounting.releases.gaussian import GaussianDP
 
         total = sum(((mu or 0) ** 2 * times for mu, times in squares), Fraction(0))
         root = Fraction(math.isqrt((total.numerator << 512) // total.denominator), 1 << 256)
-        shift = _rounded(root, math.inf) if towards > 0 else _rounded(root, 0.0)
+        if len(parts) == count == 1 and one.bracketed:  # both of its ends are floats
+            shift = float(parts[0][0].known_mu() or 0)
+        else:
+            shift = _rounded(root, math.inf) if towards > 0 else _rounded(root, 0.0)
         return PoissonSampled(release=GaussianDP(mu=shift), rate=self.rate)
 
     def losses(self) -> tuple[Law, ...]:
@@ -272,6 +278,9 @@ class PoissonSampled(OfSample):
         """The same sample, in which one person may stand for another."""
         from quaestor.accounting.releases.derived.replace_one import PoissonSampledReplaceOne
 
+        (one, count), *others = self._parts()
+        if not others and count == 1 and one.known_mu() is not None:
+            return PoissonSampledReplaceOne(release=one, rate=self.rate)
         same = self if self.is_simple() else self._as_one(math.inf)
         if same is None:
             return Release.with_record_replaced(self)
@@ -338,8 +347,9 @@ class SampledWithoutReplacement(OfSample):
 
     @property
     def bracketed(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
-        """Where the losses are not listed."""
-        return self.sample < self.population and not self.release.losses_are_listed
+        """Where the losses are not listed, or those of the whole are between two ends."""
+        listed = self.sample == self.population or self.release.losses_are_listed
+        return self.release.bracketed or not listed
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
@@ -367,8 +377,11 @@ class SampledWithoutReplacement(OfSample):
         """
         if not self.bracketed:
             return self.losses()
+        whole = self.release.at_least()
+        if self.sample == self.population:
+            return whole.losses()
         rate = math.nextafter(self.sample / self.population, 0.0)
-        return self.release.poisson_sampled_losses(rate)[:1]
+        return whole.poisson_sampled_losses(rate)[:1]
 
     # From the parameters alone.
 

@@ -40,17 +40,28 @@ class GaussianProfile(Profile):
 
     knows_small_deltas = True
 
-    def __init__(self, releases: Iterable[Release], *, square: arb = ZERO) -> None:
+    def __init__(
+        self,
+        releases: Iterable[Release],
+        *,
+        square: arb = ZERO,
+        least_square: arb | None = None,
+    ) -> None:
         """Add the squares up, after those of an earlier history."""
+        given = [release.counted() for release in releases]
+        self._least_square = least_square
+        self._least: GaussianProfile | None = None  # where only brackets of a mu are known
+        if least_square is not None or any(single.bracketed for single, _ in given):
+            below = [(single.at_least(), count) for single, count in given]
+            self._least_square = _added(square if least_square is None else least_square, below)
+            self._least = GaussianProfile((), square=self._least_square)
+        self._square = _added(square, given)
         with working_precision(_BITS):
-            for release in releases:
-                single, count = release.counted()
-                square = square + rational(single.known_mu() or Fraction(0)) ** 2 * count
-            self._square, self._mu = square, square.sqrt()
+            self._mu = self._square.sqrt()
 
     def then(self, releases: Iterable[Release]) -> GaussianProfile:
         """The same with more releases."""
-        longer = GaussianProfile(releases, square=self._square)
+        longer = GaussianProfile(releases, square=self._square, least_square=self._least_square)
         longer.theorem = self.theorem
         return longer
 
@@ -58,7 +69,10 @@ class GaussianProfile(Profile):
         """Enclose delta."""
         if self._square.is_zero() or math.isinf(epsilon):
             return Bounds.exactly(0.0)
-        return outward(refined(lambda _: gaussian_delta(self._mu, arb(epsilon)))).clipped(0.0, 1.0)
+        whole = outward(refined(lambda _: gaussian_delta(self._mu, arb(epsilon)))).clipped(0.0, 1.0)
+        if self._least is None:
+            return whole
+        return self._least.delta_bounds(epsilon=epsilon).up_to(whole)
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         """Enclose the least epsilon, by searching."""
@@ -66,6 +80,9 @@ class GaussianProfile(Profile):
             return Bounds.exactly(0.0)
         if delta == 0.0:
             return Bounds.exactly(math.inf)
+        if self._least is not None:
+            alone = GaussianProfile((), square=self._square).epsilon_bounds(delta=delta)
+            return self._least.epsilon_bounds(delta=delta).up_to(alone)
         return least_epsilon(
             lambda epsilon: self.delta_bounds(epsilon=epsilon),
             target=Bounds.exactly(delta),
@@ -84,3 +101,10 @@ class GaussianProfile(Profile):
         largest = self.epsilon_bounds(delta=1e-12).upper
         gaps = max(at_most - 1, 1)
         return [largest * i / gaps for i in range(gaps + 1)]
+
+
+def _added(square: arb, counted: Iterable[tuple[Release, int]]) -> arb:
+    with working_precision(_BITS):
+        for single, count in counted:
+            square = square + rational(single.known_mu() or Fraction(0)) ** 2 * count
+        return square

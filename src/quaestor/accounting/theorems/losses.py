@@ -95,7 +95,7 @@ class WorstDirection(Profile):
         if not self._least:
             return worst
         least = _worst_delta(self._least, epsilon)
-        return Bounds(lower=min(least.lower, worst.upper), upper=worst.upper)
+        return least.up_to(worst)
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         """Enclose the worse direction's epsilon."""
@@ -103,7 +103,7 @@ class WorstDirection(Profile):
         if not self._least:
             return worst
         least = _worst_epsilon(self._least, delta)
-        return Bounds(lower=min(least.lower, worst.upper), upper=worst.upper)
+        return least.up_to(worst)
 
     def world_pairs(self) -> tuple[WorldPair, ...]:
         """Without the person and with, and the other way round, where that makes a difference."""
@@ -135,29 +135,23 @@ class _Direction(Profile):
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         worst = self._upper.delta_bounds(epsilon=epsilon)
         return (
-            worst
-            if self._least is None
-            else _from(self._least.delta_bounds(epsilon=epsilon), worst)
+            worst if self._least is None else self._least.delta_bounds(epsilon=epsilon).up_to(worst)
         )
 
     def delta_or_less(self, *, epsilon: float, least: float) -> Bounds:
         worst = self._upper.delta_or_less(epsilon=epsilon, least=least)
         if self._least is None or worst.upper <= least:
             return Bounds(lower=0.0, upper=worst.upper) if worst.upper <= least else worst
-        return _from(self._least.delta_bounds(epsilon=epsilon), worst)
+        return self._least.delta_bounds(epsilon=epsilon).up_to(worst)
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         worst = self._upper.epsilon_bounds(delta=delta)
         return (
-            worst if self._least is None else _from(self._least.epsilon_bounds(delta=delta), worst)
+            worst if self._least is None else self._least.epsilon_bounds(delta=delta).up_to(worst)
         )
 
     def supports(self, at_most: int) -> Sequence[float]:
         return self._upper.supports(at_most)
-
-
-def _from(least: Bounds, worst: Bounds) -> Bounds:
-    return Bounds(lower=min(least.lower, worst.upper), upper=worst.upper)
 
 
 def _worst_delta(directions: list[LossProfile], epsilon: float) -> Bounds:

@@ -14,7 +14,8 @@ from quaestor.accounting.releases.base import (
     positive,
     remembered,
 )
-from quaestor.accounting.releases.gaussian import Gaussian, GaussianDP, OfMu
+from quaestor.accounting.releases.derived.bounded_shift import OfBoundedMu
+from quaestor.accounting.releases.gaussian import Gaussian
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _LEAST_MU = Fraction(1, 2**900)  # far below it floats have fewer bits
 _KEPT_BITS = 40  # the order in which floats were added up does not show in a price
 
 
-class CorrelatedNoise(OfMu):
+class CorrelatedNoise(OfBoundedMu):
     """Gaussian noise of deviation ``sigma`` on Cx, where a person changes some rows of x."""
 
     __slots__ = ()
@@ -75,9 +76,6 @@ class CorrelatedNoise(OfMu):
         """The standard deviation of running totals that are computed from the release, about."""
         raise NotImplementedError
 
-    def _mu(self) -> float:
-        return float(self.known_mu())
-
     @remembered
     def known_mu(self) -> Fraction:
         """Sensitivity by sigma, rounded up to 40 bits."""
@@ -86,13 +84,11 @@ class CorrelatedNoise(OfMu):
         whole = math.ceil(math.ldexp(mantissa, _KEPT_BITS)) + 1
         return Fraction(math.ldexp(whole, exponent - _KEPT_BITS))
 
-    def with_group(self, size: int) -> Release:
-        """So many times the shift."""
-        return GaussianDP(mu=math.nextafter(size * self._mu(), math.inf))
-
-    def with_record_replaced(self) -> Release:
-        """Twice the shift."""
-        return self.with_group(2)
+    @remembered
+    def least_mu(self) -> Fraction:
+        """What some pattern of participation moves, by sigma."""
+        attained = Fraction(self._unit_sensitivity().lower) * Fraction(self.sensitivity)
+        return attained / Fraction(self.sigma)
 
     # With a sample.
 

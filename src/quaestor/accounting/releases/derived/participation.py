@@ -3,7 +3,8 @@ r"""How far one person can move the answers of a matrix mechanism.
 A person takes part in some steps; the pattern of these steps picks columns of the strategy matrix
 C. With a change of length at most 1 in each step the answers move by :math:`\sum_jC_{i_j}u_j`, of
 square at most :math:`\sum_{j,l}|\langle C_{i_j}, C_{i_l}\rangle|`, which is attained by equal
-changes where the inner products of the pattern's columns are not negative.
+changes where the inner products of the pattern's columns are not negative. The lower end is what
+some changes attain that differ in their signs only.
 """
 
 from __future__ import annotations
@@ -62,6 +63,9 @@ def pattern_sensitivity(columns: Floats, participation: Participation) -> Bounds
     )
     upper = _largest_sum(most, fitting)
     lower = max(_sum_of(products - doubt, pattern) for pattern in _samples(count, fitting))
+    if bool(np.any(products < 0.0)):
+        worst = max(_samples(count, fitting), key=lambda pattern: _sum_of(most, pattern))
+        lower = max(lower, _signed_sum(products, doubt, worst))
     slack = 8 * (fitting.most + 2) ** 2 * _UNIT
     unit = root_bounds(max(lower, 0.0) * (1 - slack), upper * (1 + slack))
     return Bounds(
@@ -89,6 +93,15 @@ def _largest_sum(most: Floats, fitting: Participation) -> float:
 
 def _sum_of(square: Floats, pattern: tuple[int, ...]) -> float:
     return float(np.sum(square[np.ix_(pattern, pattern)]))
+
+
+def _signed_sum(products: Floats, doubt: Floats, pattern: tuple[int, ...]) -> float:
+    """What changes of either sign attain, each sign chosen after those before it."""
+    inner = products[np.ix_(pattern, pattern)]
+    signs = np.ones(len(pattern))
+    for place in range(1, len(pattern)):
+        signs[place] = 1.0 if inner[place, :place] @ signs[:place] >= 0.0 else -1.0
+    return float(signs @ inner @ signs) - _sum_of(doubt, pattern)
 
 
 def _periods(count: int, fitting: Participation) -> Iterator[tuple[int, ...]]:

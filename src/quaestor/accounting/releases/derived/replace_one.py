@@ -60,16 +60,28 @@ class PoissonSampledReplaceOne(OfSample):
         self._check_inner()
         object.__setattr__(self, "rate", check_real("rate", self.rate, low=0.0, high=1.0))
 
+    @property
+    def bracketed(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
+        """The release's."""
+        return self.release.bracketed
+
     def losses(self) -> tuple[Law, ...]:
         """One loss, the same in both directions."""
         self._single_loss()  # refuses what cannot be sampled
+        return self._losses_of(self.release)
+
+    def least_losses(self) -> tuple[Law, ...]:
+        """Those of the least that the release tells."""
+        return self._losses_of(self.release.at_least())
+
+    def _losses_of(self, whole: Release) -> tuple[Law, ...]:
         if self.rate == 1.0:
-            return self.release.with_record_replaced().losses()
+            return whole.with_record_replaced().losses()
         if self.rate == 0.0:
             from quaestor.accounting.loss.laws.sampling.sampled import no_loss
 
             return (no_loss(),)
-        return self.release.replaced_sample_losses(self.rate)
+        return whole.replaced_sample_losses(self.rate)
 
     @remembered
     def concentrated_rho(self) -> Fraction | None:
@@ -108,7 +120,7 @@ class PoissonSampledReplaceOne(OfSample):
     def opinion(self) -> Opinion | None:
         """Of Gaussians: tails of two mixtures."""
         known = self.release.known_mu()
-        if known is None:
+        if known is None or self.release.bracketed:
             return None
         mu = float(known)
         if not mu or not self.rate:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from quaestor.accounting.releases.base import Strength, check_count, positive, remembered
+from quaestor.accounting.releases.derived.bounded_shift import OfBoundedMu
 from quaestor.accounting.releases.derived.gaussian_mixture import numbers
-from quaestor.accounting.releases.gaussian import OfMu
 from quaestor.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    from quaestor.accounting.releases.base import Release
 
 __all__ = ["ToeplitzMechanism"]
 
@@ -23,7 +20,7 @@ _MOST_PARTICIPATIONS = 10**6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToeplitzMechanism(OfMu):
+class ToeplitzMechanism(OfBoundedMu):
     r"""Gaussian noise on every row of Cx: DP-FTRL and continual counting with a matrix C.
 
     C is lower triangular with ``coefficients`` down each column, and x has a row for every step.
@@ -69,16 +66,34 @@ class ToeplitzMechanism(OfMu):
         object.__setattr__(self, "participations", times)
         object.__setattr__(self, "separation", check_count("separation", self.separation))
 
-    def _mu(self) -> float:
-        return float(self.known_mu())
-
     @remembered
     def known_mu(self) -> Fraction:
         """Sensitivity by sigma, rounded up."""
-        scale = Fraction(self.sensitivity) / Fraction(self.sigma)
-        square = self._square() * scale * scale
-        root = Fraction(math.isqrt((square.numerator << 256) // square.denominator) + 1, 1 << 128)
+        root = _root(self._square() * self._scale() ** 2) + Fraction(1, 1 << 128)
         return Fraction(math.nextafter(float(root), math.inf))
+
+    @remembered
+    def least_mu(self) -> Fraction:
+        """What equal or alternating changes of one period move, or one change, by sigma."""
+        return _root(self._attained_square() * self._scale() ** 2)
+
+    def _scale(self) -> Fraction:
+        return Fraction(self.sensitivity) / Fraction(self.sigma)
+
+    def _attained_square(self) -> Fraction:
+        """A square that changes of norm 1 attain, if C is long enough."""
+        entries = [Fraction(each) for each in self.coefficients]
+        own = _meets(entries, 0)
+        found = [own]
+        for sign in (1, -1):
+            total = self.participations * own
+            for times in range(1, self.participations):
+                if times * self.separation >= len(entries):
+                    break
+                meets = _meets(entries, times * self.separation)
+                total += 2 * (self.participations - times) * sign**times * meets
+            found.append(total)
+        return max(found)
 
     def _square(self) -> Fraction:
         """The square of the sensitivity for changes of norm 1."""
@@ -86,8 +101,7 @@ class ToeplitzMechanism(OfMu):
         furthest = Fraction(0)
         most: dict[int, Fraction] = {}
         for apart in range(len(sizes) - 1, -1, -1):
-            meets = sum((a * b for a, b in zip(sizes, sizes[apart:], strict=False)), Fraction(0))
-            furthest = max(furthest, meets)
+            furthest = max(furthest, _meets(sizes, apart))
             most[apart] = furthest
         total = self.participations * most[0]
         for times in range(1, self.participations):
@@ -97,12 +111,12 @@ class ToeplitzMechanism(OfMu):
             total += 2 * (self.participations - times) * most[apart]
         return total
 
-    def with_group(self, size: int) -> Release:
-        """So many times the shift."""
-        from quaestor.accounting.releases.gaussian import GaussianDP
 
-        return GaussianDP(mu=math.nextafter(size * self._mu(), math.inf))
+def _meets(entries: list[Fraction], apart: int) -> Fraction:
+    """The inner product of two columns."""
+    return sum((a * b for a, b in zip(entries, entries[apart:], strict=False)), Fraction(0))
 
-    def with_record_replaced(self) -> Release:
-        """Twice the shift."""
-        return self.with_group(2)
+
+def _root(square: Fraction) -> Fraction:
+    """The root, rounded down by at most 2^-128."""
+    return Fraction(math.isqrt((square.numerator << 256) // square.denominator), 1 << 128)
