@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +13,7 @@ import pytest
 
 from quaestor.curator.catalog import catalog_from_toml
 from quaestor.curator.engines import engine_for
+from quaestor.curator.engines.duckdb.read_lock import ReadLock
 from quaestor.curator.language.query import Union
 from quaestor.curator.pricing.offers import offer
 from quaestor.curator.sql import parse
@@ -139,3 +143,84 @@ def test_a_key_of_another_table_is_not_believed(tmp_path: Path) -> None:
     engine = engine_for(catalog, ["t"])
     asked = offer(parse("SELECT COUNT(*) AS n FROM t", catalog), epsilon=1.0).measurement
     assert [*engine.prepare(asked).exact().values.values()] == [[1]]
+
+
+_PEOPLE = """
+[tables.t]
+database = "t.duckdb"
+unit = "unit"
+rows = 1
+groups = 1
+[tables.t.columns]
+unit = "integer"
+cost = { kind = "real", low = 0.0, high = 90.0, granularity = 0.1 }
+"""
+_WRITE_DUPLICATES = """
+import duckdb, sys
+with duckdb.connect(sys.argv[1]) as connection:
+    for statement in (
+        "PRAGMA force_compression = 'uncompressed'",
+        "CREATE TABLE filler AS SELECT random() AS x FROM range(2000000)",  # so that it stays long
+        "CHECKPOINT",
+        "DROP TABLE t",
+        "CHECKPOINT",
+        "CREATE TABLE t AS SELECT 7::BIGINT AS unit, 1.0::DOUBLE AS cost FROM range(200000)",
+        "CHECKPOINT",
+    ):
+        connection.execute(statement)
+"""
+
+
+def _people(folder: Path) -> Path:
+    """A database file with a primary key, whose blocks of rows another table would fit into."""
+    path = folder / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("PRAGMA force_compression = 'uncompressed'")
+        connection.execute("CREATE TABLE t (unit BIGINT PRIMARY KEY, cost DOUBLE)")
+        connection.execute("INSERT INTO t SELECT i, 1.0 FROM range(200000) AS r(i)")
+    return path
+
+
+def test_nobody_writes_duplicates_after_another_engine_closed_the_file(tmp_path: Path) -> None:
+    path = _people(tmp_path)
+    catalog = catalog_from_toml(_PEOPLE, folder=str(tmp_path))
+    asked = offer(parse("SELECT COUNT(*) AS n FROM t WHERE cost > 0", catalog), epsilon=1.0)
+    engine, other = engine_for(catalog, ["t"]), engine_for(catalog, ["t"])
+    made = engine.prepare(asked.measurement)
+    assert "GROUP BY u" not in made.statements[0].sql
+    other.prepare(asked.measurement)
+    other.close()  # which gives up DuckDB's lock, for it belongs to the process
+    with duckdb.connect(str(path), read_only=True):
+        pass
+    writes = [sys.executable, "-c", _WRITE_DUPLICATES, str(path)]
+    refused = subprocess.run(writes, capture_output=True, check=False).returncode
+    figures = "COUNT(DISTINCT unit), COUNT(*)"
+    assert engine.connection.rows(f"SELECT {figures} FROM attached0.main.t") == [(200000, 200000)]
+    assert made.exact().units == [200000]
+    assert refused != 0
+    engine.close()
+    assert subprocess.run(writes, capture_output=True, check=False).returncode == 0
+
+
+def test_a_file_that_cannot_be_locked_enforces_nothing(tmp_path: Path) -> None:
+    path = _people(tmp_path)
+    catalog = catalog_from_toml(_PEOPLE, folder=str(tmp_path))
+    asked = offer(parse("SELECT COUNT(*) AS n FROM t", catalog), epsilon=1.0).measurement
+    with path.open("r+b") as writer:
+        fcntl.lockf(writer, fcntl.LOCK_EX)  # of this process: DuckDB does not notice it
+        engine = engine_for(catalog, ["t"])
+        made = engine.prepare(asked)
+        assert "GROUP BY u" in made.statements[0].sql
+        assert made.exact().units == [200000]
+        engine.close()
+
+
+def test_a_lock_tells_whether_its_file_was_replaced(tmp_path: Path) -> None:
+    path = _people(tmp_path)
+    lock = ReadLock(str(path))
+    assert lock.held
+    assert lock.is_on(str(path))
+    path.rename(path.with_name("moved"))
+    assert not lock.is_on(str(path))
+    _people(tmp_path)
+    assert not lock.is_on(str(path))

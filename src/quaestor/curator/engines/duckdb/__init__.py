@@ -1,13 +1,15 @@
 """DuckDB: its own files, and Parquet, CSV and JSON lines files.
 
-===============  ============================================================
-``dialect``      its SQL, where it differs from that of other engines
-``schema``       the columns of a file or a table, for the catalog
-``connection``   DuckDB in memory, to which the catalog's files are attached
-``snapshots``    prepared copies of tables, sorted by unit
-``text_rows``    how rows of text files are read
-``text_system``  text files as streams in UTF-8
-===============  ============================================================
+=================  ==============================================================
+``dialect``        its SQL, where it differs from that of other engines
+``schema``         the columns of a file or a table, for the catalog
+``connection``     DuckDB in memory, to which the catalog's files are attached
+``read_lock``      a lock on a database file that closing it elsewhere does not end
+``snapshots``      prepared copies of tables, sorted by unit
+``parquet_files``  how Parquet files are read
+``text_rows``      how rows of text files are read
+``text_system``    text files as streams in UTF-8
+=================  ==============================================================
 """
 
 from __future__ import annotations
