@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
@@ -281,6 +282,27 @@ def test_noise_for_a_group_is_known_exactly_and_never_more_than_the_iterated_cur
         found = group.delta_bounds(epsilon=at)
         assert found.overlaps(q.compose(exact).delta_bounds(epsilon=at))
         assert found.lower <= iterated.delta(epsilon=at)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1.1, 1 / 3, 5e-324 * 2**52, 1.7])
+@pytest.mark.parametrize("size", [3, 7, 10])
+def test_the_shift_of_a_group_is_never_rounded_down(value: float, size: int) -> None:
+    """3 times 1.1, and others, are rounded down as floats."""
+    exact = size * Fraction(value)
+    wide = max(value, 1e-10)
+    for release in (q.GaussianDP(mu=value), q.Gaussian(sigma=1.0, sensitivity=wide)):
+        group = release.with_group(size)
+        truth = size * release.known_mu()
+        assert group is not None
+        most, least = group.known_mu(), group.at_least().known_mu()
+        assert most is not None
+        assert least is not None
+        assert least <= truth <= most
+        assert most - least <= truth / 2**51
+    laplace = q.Laplace(scale=1.0, sensitivity=wide).with_group(size)
+    assert (laplace.known_epsilon() or 0) >= size * Fraction(wide)
+    concentrated = q.ZeroConcentratedDP(rho=value).with_group(size)
+    assert (concentrated.concentrated_rho() or 0) >= size * exact
 
 
 def test_a_group_is_about_the_neighbours_of_its_release() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from dataclasses import fields
 from fractions import Fraction
 
 import pytest
@@ -14,6 +15,7 @@ from quaestor import (
     DensityPair,
     Gaussian,
     GaussianDP,
+    GroupPrivacy,
     InvalidParameter,
     Laplace,
     MixtureOfGaussians,
@@ -31,6 +33,7 @@ from quaestor import (
     release_from_json,
 )
 from quaestor.accounting.expressions import parse_release
+from quaestor.accounting.releases import RELEASES
 from quaestor.accounting.theorems import privacy_loss
 
 Masses = list[Fraction]
@@ -193,3 +196,38 @@ def test_an_order_in_which_people_keep_their_places_is_not_poisson_sampled() -> 
     for run in (shuffled, PureDP(epsilon=0.1) + shuffled):
         with pytest.raises(InvalidParameter, match="any size and order"):
             PoissonSampled(release=run, rate=0.5)
+
+
+CUT = TruncatedPoissonGaussian(sigma=2.0, rate=0.3, batch=5, population=12)
+
+
+@pytest.mark.parametrize("name", sorted(RELEASES))
+def test_every_kind_says_whether_its_promise_counts_people(name: str) -> None:
+    """A kind with a population does; a kind that is made of others says what these say."""
+    kind = RELEASES[name]
+    parameters = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    if "population" in parameters:
+        assert kind.counts_people is True
+    elif "release" in parameters:
+        stated = next(vars(each)["counts_people"] for each in kind.__mro__ if _states(each))
+        assert isinstance(stated, property)
+    else:
+        assert kind.counts_people is (kind is ShuffledEpoch)
+
+
+def _states(kind: type) -> bool:
+    return "counts_people" in vars(kind)
+
+
+def test_what_is_made_of_releases_that_count_people_counts_people() -> None:
+    once, sure = Laplace(scale=1.0), ShuffledEpoch(sigma=1.0, steps=10)
+    for inner, counts in ((CUT, True), (sure, True), (once, False)):
+        runs = [RepeatAndSelect(release=each, mean=2.0) for each in (inner, inner + once)]
+        groups = [GroupPrivacy(release=each, size=2) for each in (inner, runs[1])]
+        sums = [inner + once, once + inner]
+        assert all(each.counts_people is counts for each in (inner * 2, *runs, *groups))
+        assert all(each.counts_people is counts for each in sums)
+    assert not PoissonSampled(release=once, rate=0.5).counts_people
+    for each in (GroupPrivacy(release=CUT, size=2), GroupPrivacy(release=CUT, size=2) + once):
+        with pytest.raises(InvalidParameter, match="any size"):
+            PoissonSampled(release=each, rate=0.5)

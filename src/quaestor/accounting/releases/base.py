@@ -35,6 +35,7 @@ __all__ = [
     "counts_of",
     "positive",
     "remembered",
+    "times",
 ]
 
 LARGEST_COUNT = 10**15
@@ -83,6 +84,13 @@ def check_count(
     if not smallest <= count <= largest:
         raise InvalidParameter(field, value, valid)
     return count
+
+
+def times(size: int, value: float) -> float:
+    """``size`` times the value, rounded up where floats cannot hold it."""
+    exact = size * Fraction(value)
+    near = float(exact)
+    return near if near >= exact else math.nextafter(near, math.inf)
 
 
 def positive(release: Release, *names: str) -> None:
@@ -146,6 +154,11 @@ class Release:
 
     moments_of_rho: ClassVar[bool] = False
     """Whether its moments are known by its rho alone, as those of a Gaussian are."""
+
+    counts_people: ClassVar[bool] = False
+    """Whether its promise is about data of one size, or about places in an order. Both change with
+    everybody who is left out, so a Poisson sample of it is not known. Kinds that are made of other
+    releases say what these say."""
 
     strength: ClassVar[Strength | None] = None
     """What a weaker version of it has less of (or more); None where no single parameter says."""
@@ -418,6 +431,11 @@ class Repeated(Release):
     def counted(self) -> tuple[Release, int]:
         """The release that is repeated, and its count."""
         return self.release, self.count
+
+    @property
+    def counts_people(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
+        """The release's."""
+        return self.release.counts_people
 
     def with_record_replaced(self) -> Release:
         """Each of them with a record replaced."""

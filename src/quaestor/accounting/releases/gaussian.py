@@ -13,6 +13,7 @@ from quaestor.accounting.releases.base import (
     check_real,
     positive,
     remembered,
+    times,
 )
 from quaestor.accounting.releases.loss_ends import NO_BOUND, NO_LOSS, LossEnd
 from quaestor.accounting.releases.opinion import gaussian_opinion, without_ceiling
@@ -43,6 +44,12 @@ class OfMu(Release):
     def known_mu(self) -> Fraction:
         """The ratio of shift and noise, as a fraction."""
         raise NotImplementedError
+
+    def _group(self, size: int) -> Release:
+        """So many times the shift, between two floats."""
+        from quaestor.accounting.releases.derived.bounded_shift import ShiftBetween
+
+        return ShiftBetween.around(size * self.known_mu())
 
     def losses(self) -> tuple[Law, ...]:
         """One Gaussian loss, the same in both directions."""
@@ -124,7 +131,8 @@ class Gaussian(OfMu):
 
     def with_group(self, size: int) -> Release:
         """So many times the shift."""
-        return replace(self, sensitivity=size * self.sensitivity)
+        exact = replace(self, sensitivity=times(size, self.sensitivity))
+        return exact if exact.known_mu() == size * self.known_mu() else self._group(size)
 
     def with_record_replaced(self) -> Release:
         """Twice the shift."""
@@ -165,7 +173,8 @@ class GaussianDP(OfMu):
 
     def with_group(self, size: int) -> Release:
         """So many times the mu [Dong, Roth, Su 2022, Corollary 2.15]."""
-        return GaussianDP(mu=size * self.mu)
+        exact = GaussianDP(mu=times(size, self.mu))
+        return exact if exact.known_mu() == size * self.known_mu() else self._group(size)
 
     def with_record_replaced(self) -> Release:
         """Twice the mu: the group privacy of Gaussians is that of one shift after the other."""
@@ -218,7 +227,7 @@ class ZeroConcentratedDP(Release):
 
     def with_group(self, size: int) -> Release:
         """The square of the size times the rho [Bun, Steinke 2016, Proposition 27]."""
-        return ZeroConcentratedDP(rho=size * size * self.rho)
+        return ZeroConcentratedDP(rho=times(size * size, self.rho))
 
     def with_record_replaced(self) -> Release:
         """Four times the rho [Bun, Steinke 2016, Proposition 27]."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from quaestor.accounting.releases.base import Release, Strength, positive, remembered
+from quaestor.accounting.releases.base import Release, Strength, positive, remembered, times
 from quaestor.accounting.releases.opinion import MARGIN, Detection, Opinion
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Laplace(Release):
 
     def with_group(self, size: int) -> Release:
         """So many times the shift."""
-        return replace(self, sensitivity=size * self.sensitivity)
+        return replace(self, sensitivity=times(size, self.sensitivity))
 
     def with_record_replaced(self) -> Release:
         """Twice the shift."""

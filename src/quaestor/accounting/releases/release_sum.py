@@ -42,6 +42,11 @@ class ReleaseSum(Sequence[Release]):
         """Take sums apart; refuse what is no release."""
         object.__setattr__(self, "releases", each_release(self.releases))
 
+    @property
+    def counts_people(self) -> bool:
+        """Whether one of them does."""
+        return any(release.counts_people for release in self.releases)
+
     def __len__(self) -> int:
         """How many terms it has."""
         return len(self.releases)

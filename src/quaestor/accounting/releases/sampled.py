@@ -46,6 +46,11 @@ class OfSample(Release):
 
     release: Release
 
+    @property
+    def counts_people(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
+        """That of the whole, unless the sample has a fixed size."""
+        return self.release.counts_people
+
     def _check_inner(self) -> None:
         inner = self.release
         single = isinstance(inner, Release) and inner.counted()[1] == 1
@@ -132,7 +137,7 @@ class PoissonSampled(OfSample):
         if check_neighbours(each for each, _ in self._parts()) == "replace_record":
             valid = "about people who come or go, as a Poisson sample is"
             raise InvalidParameter("release", str(self.release), valid)
-        if _counts_people(self.release):
+        if self.release.counts_people:
             valid = "about data of any size and order: a sample has no fixed population"
             raise InvalidParameter("release", str(self.release), valid)
         object.__setattr__(self, "rate", check_real("rate", self.rate, low=0.0, high=1.0))
@@ -344,6 +349,7 @@ class SampledWithoutReplacement(OfSample):
     population: int
 
     neighbours: ClassVar[str | None] = "replace_record"
+    counts_people: ClassVar[bool] = True
 
     @property
     def bracketed(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
@@ -404,19 +410,6 @@ class SampledWithoutReplacement(OfSample):
     def opinion(self) -> Opinion | None:
         """Replacing a person."""
         return self._opinion(self.sample / self.population, adding=False)
-
-
-def _counts_people(run: object) -> bool:
-    """Whether a promise is about data of one size, or about places in an order, here or inside."""
-    if isinstance(run, ReleaseSum):
-        return any(map(_counts_people, run))
-    placed = getattr(run, "in_fixed_places", False)
-    return placed or hasattr(run, "population") or _counts_people_inside(run)
-
-
-def _counts_people_inside(run: object) -> bool:
-    inner = getattr(run, "release", None)
-    return inner is not None and _counts_people(inner)
 
 
 def _has_one_law(release: Release) -> bool:

@@ -70,6 +70,11 @@ class ShiftBetween(OfBoundedMu):
     least: float
     most: float
 
+    @classmethod
+    def around(cls, exact: Fraction) -> ShiftBetween:
+        """The floats next to it."""
+        return cls(least=_below(exact), most=_above(exact))
+
     def known_mu(self) -> Fraction:
         """The upper end."""
         return Fraction(self.most)

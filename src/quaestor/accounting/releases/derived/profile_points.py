@@ -121,6 +121,11 @@ class GroupPrivacy(Release):
         """The release's."""
         return self.release.neighbours
 
+    @property
+    def counts_people(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
+        """The release's."""
+        return self.release.counts_people
+
     def losses(self) -> tuple[Law, ...]:
         """More than is lost: what the points of the profile allow."""
         exact = self.release.with_group(self.size)

@@ -45,7 +45,7 @@ class ShuffledEpoch(InOneStep):
     steps: int
     sensitivity: float = 1.0
 
-    in_fixed_places: ClassVar[bool] = True
+    counts_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""

@@ -70,6 +70,7 @@ class TruncatedPoissonGaussian(Release):
 
     directed: ClassVar[bool] = True
     neighbours: ClassVar[str | None] = "add_remove"
+    counts_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""

@@ -51,6 +51,7 @@ class SampledWithReplacement(Release):
 
     neighbours: ClassVar[str | None] = "replace_record"
     bracketed: ClassVar[bool] = True
+    counts_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the range of every parameter."""

@@ -84,6 +84,11 @@ class RepeatAndSelect(Release):
         """Those of its runs."""
         return check_neighbours(release for release, _ in singles(self.release))
 
+    @property
+    def counts_people(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
+        """That of its runs."""
+        return self.release.counts_people
+
     def _runs(self) -> RunCount:
         from quaestor.accounting.loss.selection.run_counts import RunCount
 
