@@ -82,6 +82,7 @@ benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks.auditing
 	@$(BIN)/python -m benchmarks.ledger
 	@$(BIN)/python -m benchmarks.curator
+	@$(BIN)/python -m benchmarks.growth
 	@$(BIN)/python -m benchmarks.spark
 	@$(BIN)/python -m benchmarks.accuracy
 

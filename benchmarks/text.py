@@ -45,8 +45,10 @@ _WITH_GAP = {Verdict.OURS, Verdict.BELOW, Verdict.MISSES}
 
 def duration(seconds: float) -> str:
     """Like ``4.6 ms`` or ``12 s``: two or three digits and a unit."""
+    if seconds < 1e-6:
+        return f"{seconds * 1e9:.3g} ns"
     if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} µs"
+        return f"{seconds * 1e6:.3g} µs"
     if seconds < 1.0:
         return f"{seconds * 1e3:.3g} ms"
     return f"{seconds:.3g} s"
