@@ -16,7 +16,7 @@ from quaestor.audit.anytime.bets import log_growth
 from quaestor.audit.confidence import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -87,34 +87,15 @@ def best_test(  # noqa: PLR0913  # what a choice depends on
     own = sample.hidden == towards_one
     if not 0 < np.sum(own) < own.size:
         return None
-    best: ChosenTest | None = None
-    for named in scores:
-        values = named.score(sample) * (1 if towards_one else -1)
-        ones, zeros = np.sort(values[own]), np.sort(values[~own])
-        thresholds = _thresholds(np.sort(values))
-        said_one = ones.size - np.searchsorted(ones, thresholds)
-        said_zero = zeros.size - np.searchsorted(zeros, thresholds)
-        for epsilon, delta in points:
-            by_bit = _by_bit(said_one, said_zero, ones.size, delta, reach)
-            ways = [(by_bit, True)]
-            if not in_turn:
-                low = _wilson(said_one / ones.size, ones.size, -reach) - delta
-                high = _wilson(said_zero / zeros.size, zeros.size, reach)
-                ways.append((_log(low) - _log(high), False))
-            for bounds, is_by_bit in ways:
-                promises = _promise(bounds, epsilon)
-                place = int(np.argmax(promises))
-                if best is None or promises[place] > best.promise:
-                    best = ChosenTest(
-                        named=named,
-                        towards_one=towards_one,
-                        threshold=float(thresholds[place]) * (1 if towards_one else -1),
-                        epsilon=epsilon,
-                        delta=delta,
-                        by_hidden_bit=is_by_bit,
-                        promise=float(promises[place]),
-                    )
-    return best
+
+    def candidates() -> Iterator[ChosenTest]:
+        for cuts in _cuts_of(scores, sample, towards_one=towards_one):
+            for epsilon, delta in points:
+                for bounds, by_hidden_bit in cuts.bounds(delta, reach, in_turn=in_turn):
+                    promises = _promise(bounds, epsilon)
+                    yield cuts.best(promises, epsilon, delta, by_hidden_bit=by_hidden_bit)
+
+    return max(candidates(), key=lambda test: test.promise, default=None)
 
 
 def best_bet(
@@ -125,28 +106,69 @@ def best_bet(
     towards_one: bool,
 ) -> ChosenTest | None:
     """The test that would have gained the most in bets against a point of the claim."""
+
+    def candidates() -> Iterator[ChosenTest]:
+        for cuts in _cuts_of(scores, sample, towards_one=towards_one):
+            won, lost = cuts.hits.astype(np.float64), cuts.misses.astype(np.float64)
+            for epsilon, delta in points:
+                point = np.array([[epsilon], [delta]])
+                gains = log_growth(won, lost, sample.hidden.size - won - lost, point)
+                yield cuts.best(gains, epsilon, delta, by_hidden_bit=True)
+
+    return max(candidates(), key=lambda test: test.promise, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cuts:
+    """A score cut at many thresholds: how often it speaks in its world, and in the other."""
+
+    named: NamedScore
+    towards_one: bool
+    thresholds: Floats
+    hits: NDArray[np.intp]
+    misses: NDArray[np.intp]
+    ones: int
+    zeros: int
+
+    def bounds(self, delta: float, reach: float, *, in_turn: bool) -> Iterator[tuple[Floats, bool]]:
+        """Lower bounds on epsilon, and whether they are by the hidden bit."""
+        yield _by_bit(self.hits, self.misses, self.ones, delta, reach), True
+        if not in_turn:
+            low = _wilson(self.hits / self.ones, self.ones, -reach) - delta
+            high = _wilson(self.misses / self.zeros, self.zeros, reach)
+            yield _log(low) - _log(high), False
+
+    def best(
+        self, promises: Floats, epsilon: float, delta: float, *, by_hidden_bit: bool
+    ) -> ChosenTest:
+        """The test at the threshold that promises most."""
+        place = int(np.argmax(promises))
+        return ChosenTest(
+            named=self.named,
+            towards_one=self.towards_one,
+            threshold=float(self.thresholds[place]) * (1 if self.towards_one else -1),
+            epsilon=epsilon,
+            delta=delta,
+            by_hidden_bit=by_hidden_bit,
+            promise=float(promises[place]),
+        )
+
+
+def _cuts_of(scores: Iterable[NamedScore], sample: Sample, *, towards_one: bool) -> Iterator[_Cuts]:
     own = sample.hidden == towards_one
-    best: ChosenTest | None = None
     for named in scores:
         values = named.score(sample) * (1 if towards_one else -1)
+        ones, zeros = np.sort(values[own]), np.sort(values[~own])
         thresholds = _thresholds(np.sort(values))
-        won = np.sum(own) - np.searchsorted(np.sort(values[own]), thresholds)
-        lost = np.sum(~own) - np.searchsorted(np.sort(values[~own]), thresholds)
-        for epsilon, delta in points:
-            point = np.array([[epsilon], [delta]])
-            gains = log_growth(won, lost, own.size - won - lost, point)
-            place = int(np.argmax(gains))
-            if best is None or gains[place] > best.promise:
-                best = ChosenTest(
-                    named=named,
-                    towards_one=towards_one,
-                    threshold=float(thresholds[place]) * (1 if towards_one else -1),
-                    epsilon=epsilon,
-                    delta=delta,
-                    by_hidden_bit=True,
-                    promise=float(gains[place]),
-                )
-    return best
+        yield _Cuts(
+            named=named,
+            towards_one=towards_one,
+            thresholds=thresholds,
+            hits=ones.size - np.searchsorted(ones, thresholds),
+            misses=zeros.size - np.searchsorted(zeros, thresholds),
+            ones=ones.size,
+            zeros=zeros.size,
+        )
 
 
 def _thresholds(values: Floats) -> Floats:
