@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quaestor.curator import Curator, PlanQuestion
+from quaestor.curator import Curator, PlanQuestion, pipeline
 from quaestor.curator.answers.answer import Answer
+from quaestor.curator.charged_questions import released
 from quaestor.curator.engines.engine import EnginePool
 from quaestor.curator.engines.shared_scans import measured_together
 from quaestor.curator.engines.stop import Stop
@@ -209,6 +210,38 @@ def test_a_batch_that_is_stopped_keeps_its_charges_and_says_nothing(curator: Cur
         found = curator.ask_many(questions(BY_WARD, AGES))
     assert [type(one) for one in found] == [EngineFailed, EngineFailed]
     assert len({str(one) for one in found}) == 1
+
+
+def test_a_charge_that_is_no_longer_held_fails_its_own_question_only(curator: Curator) -> None:
+    engines = EnginePool(curator.catalog)
+    try:
+        asked = []
+        for text in (BY_WARD, AGES, MEANS):
+            inquiry = Inquiry(question=text, budget=Budget(epsilon=0.1))
+            payer, known = pipeline.priced(
+                inquiry, catalog=curator.catalog, accounts=curator._accounts
+            )
+            found = pipeline.charged(
+                known,
+                inquiry,
+                payer=payer,
+                accounts=curator._accounts,
+                engines=engines,
+                progress=lambda _: None,
+            )
+            assert not isinstance(found, Answer)
+            asked.append(found)
+        asked[1].charge.void("the test settles it")
+        made = released(asked, engines, lambda _: None)
+    finally:
+        engines.close()
+    assert [type(one) for one in made] == [Answer, EngineFailed, Answer]
+    statuses = [entry.status for entry in account(curator).entries()]
+    assert statuses == ["released", "void", "released"]
+    left = account(curator).remaining()
+    again = curator.ask_many(questions(BY_WARD, MEANS))
+    assert [isinstance(one, Answer) and one.repeated for one in again] == [True, True]
+    assert account(curator).remaining() == left
 
 
 def test_batches_in_opposite_order_do_not_wait_for_each_other(curator: Curator) -> None:

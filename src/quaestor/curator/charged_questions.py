@@ -144,10 +144,14 @@ def released(
 
 
 def _reached(question: ChargedQuestion) -> bool:
-    """Whether its engines answer; if they do not, the charge is given back where it may be."""
+    """Whether it may be measured: its engines answer, and its charge is held.
+
+    If an engine does not answer, the charge is given back where it may be.
+    """
     try:
         for engine in {id(engine): engine for engine, _ in question.ready}.values():
             _reach(engine, question.charge)
+        question.charge.running()
     except Exception:  # noqa: BLE001  # whatever it says may be about somebody
         return False
     return True
@@ -159,8 +163,6 @@ def _measured(
     """The exact figures of questions, by as few statements as possible; None for what fails."""
     asked = [ready for question in filter(None, questions) for ready in question.ready]
     try:
-        for question in filter(None, questions):
-            question.charge.running()
         found = iter(measured_together(asked))
     except Exception:  # noqa: BLE001  # whatever it says may be about somebody
         found = iter([None] * len(asked))
