@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from quaestor.curator import Curator, PlanQuestion, pipeline
+from quaestor.curator import Curator, PlanQuestion, pipeline, question_batch
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.charged_questions import released
 from quaestor.curator.engines.engine import EnginePool
@@ -210,6 +210,36 @@ def test_a_batch_that_is_stopped_keeps_its_charges_and_says_nothing(curator: Cur
         found = curator.ask_many(questions(BY_WARD, AGES))
     assert [type(one) for one in found] == [EngineFailed, EngineFailed]
     assert len({str(one) for one in found}) == 1
+
+
+def test_a_batch_that_is_stopped_charges_nothing_more(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(question_batch, "MOST_HELD", 1)
+    stop = Stop()
+    with stop.watching():
+        curator.progress = lambda words: stop.now() if words == "computing" else None
+        found = curator.ask_many(questions(BY_WARD, AGES, MEANS))
+    assert [type(one) for one in found] == [EngineFailed] * 3
+    assert [entry.status for entry in account(curator).entries()] == ["void"]  # nothing was sent
+
+
+def test_a_fault_that_nobody_foresaw_is_raised_once_the_others_are_answered(
+    curator: Curator,
+) -> None:
+    def faulty(words: str) -> None:
+        if words == "planning" and len(list(account(curator).entries())) == 1:
+            raise ZeroDivisionError
+
+    curator.progress = faulty
+    with pytest.raises(ZeroDivisionError):
+        curator.ask_many(questions(BY_WARD, AGES))
+    curator.progress = lambda _: None
+    assert [entry.status for entry in account(curator).entries()] == ["released"]
+    first, second = curator.ask_many(questions(BY_WARD, AGES))
+    assert isinstance(first, Answer)
+    assert first.repeated
+    assert isinstance(second, Answer)
 
 
 def test_a_charge_that_is_no_longer_held_fails_its_own_question_only(curator: Curator) -> None:

@@ -208,6 +208,44 @@ def test_unfinished_questions_are_counted_by_analyst(ledger: Ledger) -> None:
         ledger.questions.get(jobs[1].id, analyst="bob")
 
 
+def test_a_batch_is_kept_once_for_each_key_and_whole(ledger: Ledger) -> None:
+    questions, asked = ledger.questions, [{"sql": "SELECT 1"}, {"sql": "SELECT 2"}]
+    batches = [asked, asked[:1], [*asked, {"sql": "SELECT 3"}]]
+
+    def send(number: int) -> tuple[str, list[str], bool] | None:
+        try:
+            id_, jobs, new = questions.submit_batch("ann", batches[number % 3], key="k")
+        except KeyReused:
+            return None
+        return id_, [job.id for job in jobs], new
+
+    with ThreadPoolExecutor(6) as pool:
+        made = [each for each in pool.map(send, range(12)) if each is not None]
+    assert sum(new for *_, new in made) == 1
+    assert len({(id_, *jobs) for id_, jobs, _ in made}) == 1
+    id_, jobs, _ = made[0]
+    assert [job.id for job in questions.batch(id_, analyst="ann")] == jobs
+    assert len(questions.of("ann")) == len(jobs)
+    for other, analyst in ((id_, "bob"), ("", "ann"), ("%" * 24, "ann"), ("x" * 24, "ann")):
+        with pytest.raises(UnknownJob):
+            questions.batch(other, analyst=analyst)
+
+
+def test_a_batch_counts_as_one_and_no_other_key_passes_for_one_of_it(ledger: Ledger) -> None:
+    questions = ledger.questions
+    questions.submit_batch("ann", [{"sql": str(n)} for n in range(5)], most=2)
+    questions.submit("ann", {"sql": "x"}, most=2)
+    with pytest.raises(TooManyJobs):
+        questions.submit_batch("ann", [{"sql": "y"}], most=2)
+    with pytest.raises(TooManyJobs):
+        questions.submit("ann", {"sql": "y"}, most=2)
+    with pytest.raises(InvalidParameter):
+        questions.submit("bob", {"sql": "y"}, key="batch:" + 24 * "a")
+    with pytest.raises(InvalidParameter):
+        questions.submit_batch("bob", [])
+    assert questions.of("bob") == ()
+
+
 def test_a_question_is_charged_once_and_not_after_it_was_cancelled(ledger: Ledger) -> None:
     from quaestor import PureDP
 

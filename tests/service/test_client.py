@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -135,7 +136,11 @@ def test_the_command_line_asks_a_service(service: RunningService, tmp_path: Path
         return subprocess.run(
             command,
             cwd=tmp_path,
-            env={"QUAESTOR_TOKEN": token, "PATH": "/usr/bin:/bin"},
+            env={
+                "QUAESTOR_TOKEN": token,
+                "PATH": "/usr/bin:/bin",
+                "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+            },
             capture_output=True,
             text=True,
             check=False,
@@ -149,3 +154,12 @@ def test_the_command_line_asks_a_service(service: RunningService, tmp_path: Path
     assert "costs nothing" in run("preview", *asked[1:]).stdout
     assert run("query", COUNT, "--epsilon", "5000", "--account", "research").returncode == 3
     assert run(*asked, "--analyst", "bob").returncode == 2
+    questions = [(COUNT, 0.9), ("SELECT patient FROM visits", 0.9), (COUNT, 5000)]
+    plan = [f'[[questions]]\nsql = "{text}"\nepsilon = {cost}\n' for text, cost in questions]
+    (tmp_path / "plan.toml").write_text("\n".join(plan), encoding="utf-8")
+    several = run("query", "--plan", "plan.toml", "--account", "research", "--json")
+    assert several.returncode == 2, several.stderr
+    outcomes = json.loads(several.stdout)["questions"]
+    assert outcomes[0]["answer"]["repeated"]
+    codes = [each["error"]["code"] for each in outcomes[1:]]
+    assert codes == ["refused_query", "budget_exceeded"]

@@ -37,6 +37,22 @@ def _submit(service: RunningService, count: int) -> dict[str, str]:
     return jobs
 
 
+def _submit_batch(service: RunningService) -> dict[str, str]:
+    """Ask four questions together as one of them; the jobs and whose they are."""
+    questions = [
+        {
+            "sql": f"{COUNT} WHERE age > {20 + number}",
+            "epsilon": 0.25,
+            "account": "research",
+            "anew": number % 2 == 1,
+        }
+        for number in range(4)
+    ]
+    asked = service.client("ann").post("/api/v1/batches", json={"questions": questions})
+    assert asked.status_code == 202
+    return {job["id"]: "ann" for job in asked.json()["questions"]}
+
+
 def _until(service: RunningService, jobs: dict[str, str], **wanted: Any) -> None:
     deadline = time.monotonic() + 120
     for job, person in jobs.items():
@@ -59,7 +75,7 @@ def test_after_a_kill_every_charge_has_a_job_that_completes(
 ) -> None:
     catalog = _location(tmp_path, request, store)
     with running(catalog, "--time-step", "600") as service:
-        jobs = _submit(service, 8)
+        jobs = _submit(service, 4) | _submit_batch(service)
         _until(service, jobs, charged=True)
         service.kill()
         with service.ledger() as ledger:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 from quaestor.client.progress_line import shown_progress
 from quaestor.client.remote_errors import error_from_problem
 from quaestor.curator.answers.answer import Answer
+from quaestor.curator.plan_question import PlanQuestion
 from quaestor.curator.preview import Preview
-from quaestor.errors import InvalidParameter, JobUnfinished
+from quaestor.curator.question_batch import MOST_HELD
+from quaestor.errors import InvalidParameter, JobUnfinished, QuaestorError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from quaestor.client.wire import ServiceWire
     from quaestor.curator.pricing.accuracy import Accuracy
@@ -130,19 +132,77 @@ class RemoteCurator:
         job = self._wire.post("/api/v1/questions", sent, key=key or secrets.token_urlsafe(16))
         return self.answer_of(job["id"])
 
+    def ask_many(  # noqa: PLR0913  # as for a curator in this process
+        self,
+        questions: Sequence[PlanQuestion],
+        *,
+        account: str | None = None,
+        purpose: str = "",
+        anew: bool = False,
+        approval: str = "",
+        audience: str = "",
+        key: str = "",
+    ) -> list[Answer | QuaestorError]:
+        """For each question its answer, or the error of asking it alone; as ``Curator.ask_many``.
+
+        The service reads the tables as seldom as possible. ``key`` is as for :meth:`ask`. More than
+        32 questions are sent in several batches, each of which is waited for.
+        """
+        said = {
+            "account": account,
+            "anew": anew,
+            "approval": approval,
+            "audience": audience,
+        }
+        sent = [_sent_question(each, purpose=purpose, **said) for each in questions]
+        name = key or secrets.token_urlsafe(16)
+        outcomes: list[Answer | QuaestorError] = []
+        for place in range(0, len(sent), MOST_HELD):
+            body = {"questions": sent[place : place + MOST_HELD]}
+            own = name if len(sent) <= MOST_HELD else f"{name} {place}"
+            made = self._wire.post("/api/v1/batches", body, key=own)
+            outcomes += self.outcomes_of(made["id"])
+        return outcomes
+
+    def outcomes_of(self, batch: str) -> list[Answer | QuaestorError]:
+        """The outcomes of questions that were asked together, by their batch's id; waited for."""
+        place = f"/api/v1/batches/{_id(batch)}"
+        found = self._waited(place)
+        return [self._outcome(job) for job in found["questions"]]
+
+    def submit_plan(
+        self, questions: Sequence[PlanQuestion], *, account: str | None = None, purpose: str = ""
+    ) -> tuple[str, str]:
+        """Ask for approval of questions together, on one account; as ``Curator.submit_plan``."""
+        sent = [_sent_question(each, purpose=purpose, account=account) for each in questions]
+        made = self._wire.post("/api/v1/approvals/plans", {"questions": sent})
+        return str(made["account"]), str(made["approval"])
+
     def answer_of(self, job: str) -> Answer:
         """The answer to a question that was asked before, by its job's id; it is waited for."""
-        place, pause = f"/api/v1/jobs/{_id(job)}", _FIRST
+        outcome = self._outcome(self._waited(f"/api/v1/jobs/{_id(job)}"))
+        if isinstance(outcome, QuaestorError):
+            raise outcome
+        return outcome
+
+    def _waited(self, place: str) -> dict[str, Any]:
+        """A job or a batch, once it is over."""
+        pause = _FIRST
         with shown_progress(self._progress) as tell:
             while (found := self._wire.get(place))["state"] == "open":
-                tell(found["phase"])
+                jobs = found.get("questions", [found])
+                tell(next(job["phase"] for job in jobs if job["state"] == "open"))
                 time.sleep(pause)
                 pause = min(_LONGEST, 1.5 * pause)
-        if found["problem"] is not None:
-            raise error_from_problem(found["problem"])
-        if found["state"] != "answered":
-            raise JobUnfinished(job, state=found["state"])
-        said = self._wire.get(f"{place}/answer?form=json")
+        return found
+
+    def _outcome(self, job: dict[str, Any]) -> Answer | QuaestorError:
+        """The answer of a job that is over, or why it has none."""
+        if job["problem"] is not None:
+            return error_from_problem(job["problem"])
+        if job["state"] != "answered":
+            return JobUnfinished(job["id"], state=job["state"])
+        said = self._wire.get(f"/api/v1/jobs/{_id(job['id'])}/answer?form=json")
         repeated = bool(said.pop("repeated"))
         return replace(Answer.from_json(json.dumps(said)), repeated=repeated)
 
@@ -180,3 +240,20 @@ def _sent(question: object, *, accuracy: Accuracy | None, **said: Any) -> dict[s
     if accuracy is not None:
         body["accuracy"] = asdict(accuracy)
     return {"sql": question, **body}
+
+
+def _sent_question(asked: PlanQuestion, *, purpose: str, **said: Any) -> dict[str, Any]:
+    """What is sent of one of several questions."""
+    if not isinstance(asked, PlanQuestion):
+        raise InvalidParameter("questions", type(asked).__name__, "a list of PlanQuestion(...)")
+    return _sent(
+        asked.question,
+        epsilon=asked.epsilon,
+        rho=asked.rho,
+        accuracy=asked.accuracy,
+        delta=asked.delta,
+        rows=asked.rows,
+        groups=asked.groups,
+        purpose=asked.purpose or purpose,
+        **said,
+    )

@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.auto_bounds import answered_auto, auto_of
 from quaestor.curator.charged_questions import ChargedQuestion, released
+from quaestor.curator.engines.stop import refuse_stopped
 from quaestor.curator.pipeline import charged, priced
 from quaestor.errors import AnswerPending, QuaestorError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.engines.engine import EnginePool
     from quaestor.curator.pipeline import Inquiry, Payers, Progress
 
-__all__ = ["QuestionBatch"]
+__all__ = ["MOST_HELD", "QuestionBatch"]
 
-_MOST_HELD = 32
+MOST_HELD = 32
 """How many charges are held before their questions are measured: each renews a lease meanwhile."""
 
 
@@ -51,20 +52,45 @@ class QuestionBatch:
         self._progress, self._time_step = progress, time_step
         self._leases = ExitStack()
         self._held: list[tuple[int, ChargedQuestion]] = []
-        self._outcomes: dict[int, Answer | QuaestorError] = {}
+        self._outcomes: dict[int, Answer | Exception] = {}
 
     def outcomes(self, inquiries: Sequence[Inquiry]) -> list[Answer | QuaestorError]:
-        """An answer, or the error that asking it alone would raise, for each question."""
+        """An answer, or the error that asking it alone would raise, for each question.
+
+        An error that nobody has foreseen is raised once all other questions are answered.
+        """
+        found = dict(self.each(inquiries))
+        known: list[Answer | QuaestorError] = []
+        for at in range(len(inquiries)):
+            outcome = found[at]
+            if not isinstance(outcome, Answer | QuaestorError):
+                raise outcome
+            known.append(outcome)
+        return known
+
+    def each(self, inquiries: Sequence[Inquiry]) -> Iterator[tuple[int, Answer | Exception]]:
+        """The place of a question and its outcome, as soon as that is known.
+
+        Once the batch is stopped, nothing more is charged.
+        """
         with self._leases:
             for at, inquiry in enumerate(inquiries):
                 try:
+                    refuse_stopped()
                     self._ask(at, inquiry)
                 except QuaestorError as error:
                     self._outcomes[at] = error.with_traceback(None)
-                if len(self._held) >= _MOST_HELD:
+                except Exception as error:  # noqa: BLE001  # the others are answered all the same
+                    self._outcomes[at] = error
+                if len(self._held) >= MOST_HELD:
                     self._answer_held()
+                yield from self._known()
             self._answer_held()
-        return [self._outcomes[at] for at in range(len(inquiries))]
+            yield from self._known()
+
+    def _known(self) -> Iterator[tuple[int, Answer | Exception]]:
+        while self._outcomes:
+            yield self._outcomes.popitem()
 
     def _ask(self, at: int, inquiry: Inquiry) -> None:
         auto = auto_of(inquiry)

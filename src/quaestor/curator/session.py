@@ -23,7 +23,7 @@ from quaestor.errors import InvalidParameter, UnknownAccount
 from quaestor.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from quaestor.curator.answers.answer import Answer
@@ -377,18 +377,24 @@ class Curator:
         ]
         return self.answered_many(inquiries)
 
-    def answered_many(
+    def answered_many(self, inquiries: Sequence[Inquiry]) -> list[Answer | QuaestorError]:
+        """What :meth:`ask_many` returns, of inquiries."""
+        return self._batch(self.progress).outcomes(inquiries)
+
+    def answering(
         self, inquiries: Sequence[Inquiry], *, progress: Callable[[str], None] | None = None
-    ) -> list[Answer | QuaestorError]:
-        """What :meth:`ask_many` returns, of inquiries, with a progress of its own."""
-        batch = QuestionBatch(
+    ) -> Iterator[tuple[int, Answer | Exception]]:
+        """The place of each inquiry and its outcome, as soon as that is known."""
+        return self._batch(progress or self.progress).each(inquiries)
+
+    def _batch(self, progress: Callable[[str], None]) -> QuestionBatch:
+        return QuestionBatch(
             catalog=self.catalog,
             accounts=self._accounts,
             engines=self._engines,
-            progress=progress or self.progress,
+            progress=progress,
             time_step=self.time_step,
         )
-        return batch.outcomes(inquiries)
 
     def stored(self, inquiry: Inquiry) -> Answer | None:
         """The stored answer to an inquiry that this analyst may see, if there is one."""
@@ -446,7 +452,11 @@ class Curator:
 
     def submitted(self, inquiry: Inquiry) -> tuple[str, str]:
         """What :meth:`submit` returns, of an inquiry."""
-        payer, made = submitted([inquiry], catalog=self.catalog, accounts=self._accounts)
+        return self.submitted_plan([inquiry])
+
+    def submitted_plan(self, inquiries: Sequence[Inquiry]) -> tuple[str, str]:
+        """What :meth:`submit_plan` returns, of inquiries."""
+        payer, made = submitted(inquiries, catalog=self.catalog, accounts=self._accounts)
         return payer.name, made
 
     def submit_plan(
@@ -469,9 +479,7 @@ class Curator:
             analyst: who will ask.
             purpose: why, for questions that say none themselves.
         """
-        inquiries = _plan_inquiries(questions, account, analyst, purpose)
-        payer, made = submitted(inquiries, catalog=self.catalog, accounts=self._accounts)
-        return payer.name, made
+        return self.submitted_plan(_plan_inquiries(questions, account, analyst, purpose))
 
     def tune(  # noqa: PLR0913  # what is tuned, for what, and on whose account
         self,

@@ -14,20 +14,22 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quaestor.errors import KeyReused, TooManyJobs, UnknownJob
+from quaestor.errors import InvalidParameter, KeyReused, TooManyJobs, UnknownJob
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.jobs import LEASE, holder
 from quaestor.ledger.journal.appender import write_alone
 from quaestor.ledger.store import people_statements as sql
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from quaestor.ledger.store.base import Row, Session, Store
 
 __all__ = ["QuestionJob", "QuestionJobs"]
 
 _PAGE = 100
+_BATCH, _DIGITS = "batch:", 24
+"""How keys of questions in a batch begin; then come the id of the batch and the place in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,12 @@ class QuestionJob:
         """As the store keeps it."""
         made = dict(zip(cls.__dataclass_fields__, row, strict=True))
         return cls(**{**made, "repeated": bool(made["repeated"])})
+
+    @property
+    def batch(self) -> str:
+        """The id of the batch that it was asked in; empty if it was asked alone."""
+        named = self.key.startswith(_BATCH)
+        return self.key[len(_BATCH) : len(_BATCH) + _DIGITS] if named else ""
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -122,46 +130,85 @@ class QuestionJobs:
             KeyReused: the key belongs to another question.
             TooManyJobs: there are too many unfinished ones; nothing was written.
         """
-        name, text = texts.name("analyst", analyst), texts.canonical(inquiry)
-        token = texts.name("key", key) if key else ""
-        request, id_ = texts.digest(text), secrets.token_hex(12)
+        name, token = texts.name("analyst", analyst), texts.name("key", key) if key else ""
+        if token.startswith(_BATCH):
+            raise InvalidParameter("key", key, f"a name that does not begin with {_BATCH}")
+        new = _NewQuestion(name, inquiry, token)
 
         def work(session: Session) -> tuple[QuestionJob, bool]:
             if token:
                 row = session.row(sql.QUESTION_OF_TOKEN, analyst=name, token=token)
                 if row is not None:
                     return QuestionJob.from_row(row), False
-            (unfinished,) = session.row(sql.OPEN_QUESTIONS_OF, analyst=name) or (0,)
-            if unfinished >= most:
-                raise TooManyJobs(most=most)
-            time = session.now()
-            said = {"analyst": name, "token": token, "request": request, "inquiry": text}
-            held = {"holder": holder(), "lease": texts.later(time, seconds=LEASE)}
-            session.run(sql.ADD_QUESTION, id=id_, **said, created=time, **held)
+            _refuse_more(session, name, most=most)
+            added = new.written(session)
             if stored is not None:
                 account, entry = stored
                 session.row(
                     sql.FINISH_QUESTION,
-                    id=id_,
+                    id=new.id,
                     state="answered",
                     problem="",
                     account=account,
                     answered=entry,
                     repeated=1,
-                    finished=time,
+                    finished=session.now(),
                 )
-            row = session.row(sql.QUESTION, id=id_)
-            new = row is not None
+            row = session.row(sql.QUESTION, id=new.id)
             if row is None:  # another process has just used the same key
                 row = session.row(sql.QUESTION_OF_TOKEN, analyst=name, token=token)
             if row is None:
-                raise UnknownJob(id_)
-            return QuestionJob.from_row(row), new
+                raise UnknownJob(new.id)
+            return QuestionJob.from_row(row), added
+
+        found, added = write_alone(self._store, work)
+        if found.request != new.request:
+            raise KeyReused(key, account="")
+        return found, added
+
+    def submit_batch(
+        self, analyst: str, inquiries: Sequence[dict[str, Any]], *, key: str = "", most: int = 16
+    ) -> tuple[str, tuple[QuestionJob, ...], bool]:
+        """Write several questions down, all or none, held by this process.
+
+        Returns the id of the batch, its questions in order, and whether it is a new one. Parameters
+        as for :meth:`submit`; towards ``most``, a batch counts as one: one thread works on it.
+
+        Raises:
+            KeyReused: the key belongs to another batch.
+            TooManyJobs: there are too many unfinished ones; nothing was written.
+        """
+        if not inquiries:
+            raise InvalidParameter("inquiries", None, "at least one question")
+        name = texts.name("analyst", analyst)
+        id_ = texts.digest(texts.name("key", key))[:_DIGITS] if key else secrets.token_hex(12)
+        asked = [
+            _NewQuestion(name, inquiry, f"{_BATCH}{id_}:{place:04d}")
+            for place, inquiry in enumerate(inquiries)
+        ]
+
+        def work(session: Session) -> tuple[tuple[QuestionJob, ...], bool]:
+            known = _batch(session, name, id_)
+            if known:
+                return known, False
+            _refuse_more(session, name, most=most)
+            added = {each.written(session) for each in asked}
+            if len(added) > 1:  # another process has just used the same key for a shorter batch
+                raise KeyReused(key, account="")
+            return _batch(session, name, id_), True in added
 
         found, new = write_alone(self._store, work)
-        if found.request != request:
+        if [each.request for each in found] != [each.request for each in asked]:
             raise KeyReused(key, account="")
-        return found, new
+        return id_, found, new
+
+    def batch(self, id_: str, *, analyst: str) -> tuple[QuestionJob, ...]:
+        """The questions of a batch of somebody's, in order."""
+        with self._store.reading() as session:
+            found = _batch(session, analyst, id_)
+        if not found:
+            raise UnknownJob(id_)
+        return found
 
     def get(self, id_: str, *, analyst: str | None = None) -> QuestionJob:
         """A question by its id: one of that analyst's, if one is named."""
@@ -249,6 +296,40 @@ class QuestionJobs:
                 sql.FINISH_QUESTION, id=id_, finished=session.now(), **said
             ),
         )
+
+
+class _NewQuestion:
+    """A question that is to be written down."""
+
+    def __init__(self, analyst: str, inquiry: dict[str, Any], token: str) -> None:
+        text = texts.canonical(inquiry)
+        self.id, self.request = secrets.token_hex(12), texts.digest(text)
+        self._said = {
+            "analyst": analyst,
+            "token": token,
+            "request": self.request,
+            "inquiry": text,
+        }
+
+    def written(self, session: Session) -> bool:
+        """Write it down, held by this process; False if its key was used meanwhile."""
+        time = session.now()
+        held = {"holder": holder(), "lease": texts.later(time, seconds=LEASE)}
+        session.run(sql.ADD_QUESTION, id=self.id, **self._said, created=time, **held)
+        return session.row(sql.QUESTION, id=self.id) is not None
+
+
+def _refuse_more(session: Session, analyst: str, *, most: int) -> None:
+    (unfinished,) = session.row(sql.OPEN_QUESTIONS_OF, analyst=analyst) or (0,)
+    if unfinished >= most:
+        raise TooManyJobs(most=most)
+
+
+def _batch(session: Session, analyst: str, id_: str) -> tuple[QuestionJob, ...]:
+    if len(id_) != _DIGITS or not id_.isalnum():
+        return ()
+    rows = session.rows(sql.QUESTIONS_OF_BATCH, analyst=analyst, batch=f"{_BATCH}{id_}")
+    return tuple(map(QuestionJob.from_row, rows))
 
 
 def _found(session: Session, id_: str) -> QuestionJob:

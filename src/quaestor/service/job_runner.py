@@ -18,13 +18,17 @@ from quaestor.service.problems import problem_of
 from quaestor.service.request_log import log_event, log_failure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from quaestor.curator.answers.answer import Answer
+    from quaestor.curator.pipeline import Inquiry
     from quaestor.curator.session import Curator
     from quaestor.ledger import Ledger, QuestionJob
     from quaestor.service.settings import ServiceSettings
 
 __all__ = ["JobRunner"]
 
-_PHASES = {"planning": "planning", "computing exact figures": "computing"}
+_PHASES = {"planning": "planning", "computing": "computing"}
 """What is told of progress. When noise is drawn is not: it would tell how long the engine took."""
 
 
@@ -32,10 +36,10 @@ _LAST = 5.0  # seconds for engines to notice that they were stopped
 
 
 class _UnderWay:
-    """One question that this process works on."""
+    """One question, or several that were asked together, that this process works on."""
 
-    def __init__(self, job: QuestionJob) -> None:
-        self.job, self.stop, self.phase = job, Stop(), "queued"
+    def __init__(self, jobs: Sequence[QuestionJob]) -> None:
+        self.jobs, self.stop, self.phase = jobs, Stop(), "queued"
 
     def progress(self, doing: str) -> None:
         self.phase = _PHASES.get(doing, self.phase)
@@ -65,12 +69,14 @@ class JobRunner:
         """Take up what was left behind, now and from time to time."""
         self._keeper.start()
 
-    def begin(self, job: QuestionJob) -> None:
-        """Work on a question that this process holds."""
+    def begin(self, jobs: Sequence[QuestionJob]) -> None:
+        """Work on questions that this process holds, in one thread and together."""
         with self._lock:
-            if job.id in self._under_way or self._closed.is_set():
+            new = [job for job in jobs if job.id not in self._under_way]
+            if not new or self._closed.is_set():
                 return
-            mine = self._under_way[job.id] = _UnderWay(job)
+            mine = _UnderWay(new)
+            self._under_way.update({job.id: mine for job in new})
         # a daemon: a thread that waits for its time step does not hold up the end of the process
         threading.Thread(target=self._work, args=(mine,), daemon=True, name="question").start()
 
@@ -80,18 +86,21 @@ class JobRunner:
         return None if found is None else found.phase
 
     def cancel(self, id_: str) -> bool:
-        """End a question: what was charged for it stays. False if it was over."""
+        """End a question: what was charged for it stays. False if it was over.
+
+        Others that were asked with it go on; what was charged of it is then measured with them.
+        """
         done = self._ledger.questions.cancel(id_)
         found = self._under_way.get(id_)
         if found is not None:
-            found.stop.now()
+            self._stop_if_over(found)
         return done
 
     def close(self) -> None:
         """Finish what is under way, or leave it so that it can be taken up again."""
         self._closed.set()
         with self._lock:
-            running = list(self._under_way.values())
+            running = set(self._under_way.values())
         ended = _Waiter(self)
         if not ended.wait(self._settings.grace):
             for each in running:
@@ -103,44 +112,56 @@ class JobRunner:
         log_event("closed", left=len(left))
 
     def _work(self, mine: _UnderWay) -> None:
-        job, deadline = mine.job, threading.Timer(self._settings.deadline, mine.stop.now)
+        seconds = self._settings.deadline * len(mine.jobs)
+        deadline = threading.Timer(seconds, mine.stop.now)
         deadline.daemon = True
         try:
             with self._places, mine.stop.watching():
                 deadline.start()
                 if not self._closed.is_set():
                     self._answer(mine)
-        except LedgerUnavailable as problem:  # it stays open, and is tried again
-            log_failure("job_left", problem, job=job.id)
+        except LedgerUnavailable as problem:  # they stay open, and are tried again
+            log_failure("job_left", problem, job=mine.jobs[0].id)
         except Exception as problem:  # noqa: BLE001  # what it says may be about somebody
-            log_failure("job_fault", problem, job=job.id)
-            with suppress(QuaestorError):
-                self._ledger.questions.fail(job.id, problem_of(EngineFailed()))
+            for job in [each for each in mine.jobs if each.id in self._under_way]:
+                with suppress(QuaestorError):
+                    self._settle(mine, job, problem)
         finally:
             deadline.cancel()
             with self._lock:
-                self._under_way.pop(job.id, None)
+                for job in mine.jobs:
+                    self._under_way.pop(job.id, None)
 
     def _answer(self, mine: _UnderWay) -> None:
-        job, questions = mine.job, self._ledger.questions
-        try:
-            groups, patience = self._groups(job), self._settings.deadline
-            inquiry = inquiry_of(job, groups=groups, patience=patience)
-            answer = self._curator.answered(inquiry, progress=mine.progress)
-        except LedgerUnavailable:
-            raise
-        except QuaestorError as refused:
-            if self._closed.is_set() and mine.stop.stopped:
-                questions.give_up([job.id])  # it was stopped by the end of this process
-                return
-            questions.fail(job.id, problem_of(refused))
+        """Have every question answered, refused or failed, each by itself."""
+        inquiries: list[tuple[QuestionJob, Inquiry]] = []
+        for job in mine.jobs:
+            try:
+                groups, patience = self._groups(job), self._settings.deadline
+                inquiries.append((job, inquiry_of(job, groups=groups, patience=patience)))
+            except Exception as problem:  # noqa: BLE001  # what it says may be about somebody
+                self._settle(mine, job, problem)
+        asked = [inquiry for _, inquiry in inquiries]
+        for place, outcome in self._curator.answering(asked, progress=mine.progress):
+            self._settle(mine, inquiries[place][0], outcome)
+
+    def _settle(self, mine: _UnderWay, job: QuestionJob, outcome: Answer | Exception) -> None:
+        """Write down what became of a question."""
+        questions = self._ledger.questions
+        if isinstance(outcome, LedgerUnavailable):  # it stays open, and is tried again
+            log_failure("job_left", outcome, job=job.id)
+        elif not isinstance(outcome, Exception):
+            entry, account = outcome.entry, str(outcome.account)
+            questions.answer(job.id, account=account, entry=entry, repeated=outcome.repeated)
+        elif not isinstance(outcome, QuaestorError):
+            log_failure("job_fault", outcome, job=job.id)
+            questions.fail(job.id, problem_of(EngineFailed()))
+        elif self._closed.is_set() and mine.stop.stopped:
+            questions.give_up([job.id])  # it was stopped by the end of this process
         else:
-            questions.answer(
-                job.id,
-                account=str(answer.account),
-                entry=answer.entry,
-                repeated=answer.repeated,
-            )
+            questions.fail(job.id, problem_of(outcome))
+        with self._lock:
+            self._under_way.pop(job.id, None)
 
     def _groups(self, job: QuestionJob) -> tuple[str, ...]:
         """The groups of whoever asks, as they are now; they must still be an analyst."""
@@ -159,13 +180,23 @@ class JobRunner:
 
     def _keep_once(self) -> None:
         questions = self._ledger.questions
-        for each in list(self._under_way.values()):
-            if questions.get(each.job.id).state != "open":
-                each.stop.now()
+        with self._lock:
+            running = set(self._under_way.values())
+        for each in running:
+            self._stop_if_over(each)
         questions.renew(list(self._under_way))
+        together: dict[tuple[str, str], list[QuestionJob]] = {}
         for job in questions.take_left():
             log_event("job_taken_up", job=job.id)
-            self.begin(job)
+            together.setdefault((job.analyst, job.batch or job.id), []).append(job)
+        for jobs in together.values():
+            self.begin(sorted(jobs, key=lambda job: job.key))
+
+    def _stop_if_over(self, mine: _UnderWay) -> None:
+        """Stop what nobody waits for: all its questions are over, or were cancelled elsewhere."""
+        states = {self._ledger.questions.get(job.id).state for job in mine.jobs}
+        if "open" not in states:
+            mine.stop.now()
 
 
 class _Waiter:

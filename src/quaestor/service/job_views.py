@@ -18,6 +18,7 @@ def job_view(job: QuestionJob, *, phase: str | None) -> dict[str, Any]:
         "state": job.state,
         "phase": (phase or "waiting") if job.state == "open" else job.state,
         "asked": job.asked,
+        "batch": job.batch or None,
         "created": job.created,
         "finished": job.finished or None,
         "account": job.account or None,

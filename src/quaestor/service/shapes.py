@@ -6,13 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from quaestor.curator.question_batch import MOST_HELD
+
 __all__ = [
     "AccountantBody",
+    "BatchBody",
     "CalibrationBody",
     "DecisionBody",
     "IdentityBody",
     "PersonBody",
     "PersonChangeBody",
+    "PlanBody",
     "PreviewBody",
     "QuestionBody",
     "SignInBody",
@@ -88,6 +92,32 @@ class QuestionBody(SubmissionBody):
 
     approval: Annotated[str, Field(max_length=64)] = ""
     audience: Annotated[str, Field(max_length=220)] = ""
+
+
+class BatchBody(_Body):
+    """Questions to be answered together, in order; each is charged or refused by itself."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "questions": [
+                        {"sql": "SELECT COUNT(*) AS n FROM patients", "epsilon": 0.1},
+                        {"sql": "SELECT AVG(age) AS a FROM patients", "epsilon": 0.2},
+                    ]
+                }
+            ]
+        },
+    )
+
+    questions: Annotated[list[QuestionBody], Field(min_length=1, max_length=MOST_HELD)]
+
+
+class PlanBody(_Body):
+    """Questions that somebody else is to approve together, on one account."""
+
+    questions: Annotated[list[SubmissionBody], Field(min_length=1, max_length=MOST_HELD)]
 
 
 class DecisionBody(_Body):

@@ -149,7 +149,6 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
     if plan is not None:
         _refuse_beside_plan(sql, epsilon, rho, within, of, delta, rows, groups, whole_error, noise)
         _refuse_for_plan(
-            server=server,
             format=form,
             out=out,
             plot=plot,
@@ -158,18 +157,22 @@ def query(  # noqa: PLR0913  # what, for how much, on whose account, in which fo
         if not quantile_intervals:
             _refuse_for_plan(**{"no-quantile-intervals": True})
         asked_for, questions = read_question_plan(plan)
-        with _curator(catalog) as curator:
-            outcomes = curator.ask_many(
-                questions,
-                account=account,
-                analyst=analyst,
-                purpose=purpose or asked_for,
-                anew=anew,
-                approval=approval,
-                audience=audience,
-                member_of=tuple(member_of or ()),
-            )
-            show_plan(questions, outcomes, curator, analyst=analyst, json=json, verbose=verbose)
+        terms: dict[str, Any] = {
+            "account": account,
+            "purpose": purpose or asked_for,
+            "anew": anew,
+            "approval": approval,
+            "audience": audience,
+        }
+        if server is not None:
+            with _remote(server, token, catalog, analyst, member_of) as remote:
+                outcomes = remote.ask_many(questions, **terms)
+            show_plan(questions, outcomes, None, analyst="", json=json, verbose=verbose)
+        else:
+            with _curator(catalog) as curator:
+                members = tuple(member_of or ())
+                outcomes = curator.ask_many(questions, **terms, analyst=analyst, member_of=members)
+                show_plan(questions, outcomes, curator, analyst=analyst, json=json, verbose=verbose)
         failed = [type(each) for each in outcomes if isinstance(each, QuaestorError)]
         if failed:
             raise typer.Exit(exit_status(failed[0]))

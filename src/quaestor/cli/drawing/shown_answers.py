@@ -85,7 +85,7 @@ def _more(account: Account, answer: Answer, analyst: str) -> int | None:
 def show_plan(  # noqa: PLR0913  # the questions, their outcomes, and how to show them
     questions: Sequence[PlanQuestion],
     outcomes: Sequence[Answer | QuaestorError],
-    curator: Curator,
+    curator: Curator | None,
     *,
     analyst: str,
     json: bool,

@@ -26,6 +26,7 @@ __all__ = [
     "PERSON",
     "QUESTION",
     "QUESTIONS_OF",
+    "QUESTIONS_OF_BATCH",
     "QUESTION_CHARGE",
     "QUESTION_OF_TOKEN",
     "SECRET",
@@ -137,7 +138,14 @@ QUESTION_OF_TOKEN = f"{_QUESTION} WHERE analyst = :analyst AND token = :token AN
 QUESTIONS_OF = f"{_QUESTION} WHERE analyst = :analyst ORDER BY created DESC, id LIMIT :page"
 
 OPEN_QUESTIONS_OF = """
-SELECT COUNT(*) FROM ledger_questions WHERE analyst = :analyst AND state = 'open'
+SELECT COUNT(DISTINCT
+CASE WHEN substr(token, 1, 6) = 'batch:' THEN substr(token, 1, 30) ELSE id END)
+FROM ledger_questions WHERE analyst = :analyst AND state = 'open'
+"""
+
+QUESTIONS_OF_BATCH = f"""
+{_QUESTION} WHERE analyst = :analyst AND substr(token, 1, 30) = :batch AND token <> ''
+ORDER BY token
 """
 
 LEFT_QUESTIONS = f"{_QUESTION} WHERE state = 'open' AND lease <= :now ORDER BY created LIMIT :page"

@@ -8,7 +8,7 @@ from quaestor.service.core import TheService
 from quaestor.service.inquiries import inquiry_from
 from quaestor.service.problems import plain
 from quaestor.service.rules import SIGNED_IN, RouteFamily, SomebodyKnown, only
-from quaestor.service.shapes import DecisionBody, SubmissionBody
+from quaestor.service.shapes import DecisionBody, PlanBody, SubmissionBody
 
 __all__ = ["routes"]
 
@@ -21,6 +21,21 @@ def submit(body: SubmissionBody, service: TheService, caller: SomebodyKnown) -> 
     asked = inquiry_from(body.model_dump(), analyst=caller.name, groups=caller.groups)
     account, made = service.curator.submitted(asked)
     return {"account": account, "approval": made, "status": "submitted"}
+
+
+@routes.post("/plans", may=only("analyst"), status_code=201)
+def submit_plan(body: PlanBody, service: TheService, caller: SomebodyKnown) -> dict[str, Any]:
+    """Ask for approval of several questions on one account, under one id; it costs nothing.
+
+    Once they are approved, ask them with that id in any order, alone or in a batch.
+    """
+    asked = [
+        inquiry_from(each.model_dump(), analyst=caller.name, groups=caller.groups)
+        for each in body.questions
+    ]
+    account, made = service.curator.submitted_plan(asked)
+    said = {"account": account, "approval": made, "status": "submitted"}
+    return {**said, "questions": len(asked)}
 
 
 @routes.get("/{account}", may=SIGNED_IN)

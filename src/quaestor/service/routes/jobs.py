@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -20,7 +20,7 @@ from quaestor.service.job_views import job_view
 from quaestor.service.problems import MEDIA_TYPE
 from quaestor.service.rules import RouteFamily, SomebodyKnown, only
 
-__all__ = ["answer_of", "routes"]
+__all__ = ["answer_of", "events_of", "routes"]
 
 routes = RouteFamily("/api/v1/jobs", tag="questions")
 _ANALYSTS = only("analyst")
@@ -67,7 +67,9 @@ def cancel_job(job: str, service: TheService, caller: SomebodyKnown) -> dict[str
 async def stream_job(job: str, service: TheService, caller: SomebodyKnown) -> Response:
     """The phases of a question of yours, as server-sent events, until it is over."""
     first = await run_in_threadpool(_view, service, job, caller)
-    return EventStream(_events(service, caller, first), limit=service.streams, person=caller.name)
+    return EventStream(
+        events_of(service, caller, [first]), limit=service.streams, person=caller.name
+    )
 
 
 @routes.get(
@@ -122,17 +124,19 @@ def _view(service: ServiceCore, job: str, caller: Caller) -> dict[str, Any]:
     return job_view(found, phase=service.runner.phase(found.id))
 
 
-async def _events(
-    service: ServiceCore, caller: Caller, first: dict[str, Any]
+async def events_of(
+    service: ServiceCore, caller: Caller, first: Sequence[dict[str, Any]]
 ) -> AsyncIterator[str]:
-    """One event for each phase; the last one says how it ended."""
-    view, told, silent = first, "", 0
+    """One event for each phase of each question; the last ones say how they ended."""
+    views, told, silent = {view["id"]: view for view in first}, dict[str, str](), 0
     while True:
-        if view["phase"] != told:
-            told, silent = view["phase"], 0
-            said = {name: view[name] for name in ("id", "state", "phase")}
-            yield f"event: phase\ndata: {json.dumps(said)}\n\n"
-        if view["state"] != "open":
+        for id_, view in views.items():
+            if view["phase"] != told.get(id_):
+                told[id_], silent = view["phase"], 0
+                said = {name: view[name] for name in ("id", "state", "phase")}
+                yield f"event: phase\ndata: {json.dumps(said)}\n\n"
+        views = {id_: view for id_, view in views.items() if view["state"] == "open"}
+        if not views:
             return
         silent += 1
         if silent % _BEAT == 0:
@@ -140,11 +144,12 @@ async def _events(
                 return  # whoever watches was shut out, or their token was revoked
             yield ": still there\n\n"
         await anyio.sleep(_LOOK)
-        phase = service.runner.phase(view["id"])
-        if phase is None or silent % _STORE == 0:  # over, or in another process
-            view = await run_in_threadpool(_view, service, view["id"], caller)
-        else:
-            view = {**view, "phase": phase}
+        for id_, view in views.items():
+            phase = service.runner.phase(id_)
+            if phase is None or silent % _STORE == 0:  # over, or in another process
+                views[id_] = await run_in_threadpool(_view, service, id_, caller)
+            else:
+                views[id_] = {**view, "phase": phase}
 
 
 def _still(service: ServiceCore, caller: Caller) -> bool:

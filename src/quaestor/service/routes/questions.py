@@ -59,7 +59,7 @@ def ask(
         stored=_stored(service, asked, caller),
     )
     if new and job.state == "open":
-        service.runner.begin(job)
+        service.runner.begin([job])
     response.headers["Location"] = f"/api/v1/jobs/{job.id}"
     return job_view(job, phase=service.runner.phase(job.id))
 
