@@ -70,16 +70,16 @@ def _noise() -> Iterator[str]:
 def _choices() -> Iterator[str]:
     selection = PartitionSelection(scale=1.0, threshold=9, contributions=1)
     units = NoisyUnits(measure=Units(), mechanism=selection)
-    shown = units.draw([9] * _TIMES)
+    shown, noisy = units.draw([9] * _TIMES)
     # P(noise >= 0) = 1 / (1 + q), P(noise >= 8) is q**8 times that.
-    if not _about(len(shown), 1 / (1 + math.exp(-1))) or len(set(shown.values())) < 2:
+    if not _about(len(shown), 1 / (1 + math.exp(-1))) or len(set(noisy.tolist())) < 2:
         yield f"{len(shown)} of {_TIMES} groups at the threshold are shown"
-    if len(units.draw([1] * _TIMES)) > 20:
+    if len(units.draw([1] * _TIMES)[0]) > 20:
         yield "groups of one person are shown"
     some = OptimalSelection(epsilon=1.0, delta=0.1, contributions=3)
     groups = ShownGroups(measure=Units(), mechanism=some)
     for people, chance in ((1, 0.1), (2, 0.1 * (1 + math.e)), (0, 0.0)):
-        seen = groups.draw([people] * _TIMES)
+        seen = groups.draw([people] * _TIMES).tolist()
         if not _about(len(seen), chance) or seen != sorted(set(seen)):
             yield f"{len(seen)} of {_TIMES} groups of {people} are shown"
     if groups.count != 3 or groups.epsilon != 3 or groups.one.delta != 0.1:

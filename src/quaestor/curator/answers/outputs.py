@@ -71,9 +71,9 @@ def columns_of(query: Query, released: ReleasedGroups) -> tuple[AnswerColumn, ..
     return tuple(columns)
 
 
-def _rows(query: Query, totals: GroupTotals) -> list[int]:
+def _rows(query: Query, totals: GroupTotals) -> Sequence[int]:
     """Which rows are in the answer, in order; rows without a value to sort by are last."""
-    rows, groups, figures = list(totals.kept), totals.groups, totals.figures
+    rows, groups, figures = totals.kept, totals.groups, totals.figures
     order = query.order
     if query.top is not None and not order:
         order = ((Aggregated(query.top.place), True),)
@@ -196,7 +196,7 @@ def _kind_of(values: tuple[Value, ...]) -> Kind:
 
 
 def _taken(column: AnswerColumn, rows: Sequence[int]) -> AnswerColumn:
-    if list(rows) == list(range(len(column.values))):
+    if rows == range(len(column.values)):
         return column
 
     def some(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
@@ -279,18 +279,28 @@ def _groups(query: Query, released: Released) -> tuple[list[Group], Any]:
         declared: list[Group] = list(product(*(key.values or () for key in query.keys)))
         shown = [declared[place] for place in released.places.tolist()]
         return shown, np.arange(len(shown))
-    columns = [
-        column if key.values is None else [key.values[int(place or 0)] for place in column]
-        for key, column in zip(query.keys, zip(*released.groups, strict=True), strict=False)
-    ]
-    named = list(zip(*columns, strict=True))
-    order = np.lexsort([_places(column) for column in reversed(columns)]) if named else np.arange(0)
+    named: list[Group] = released.groups
+    if not named:
+        return [], np.arange(0)
+    columns: list[list[Value]] = [[group[at] for group in named] for at in range(len(query.keys))]
+    if any(key.values is not None for key in query.keys):
+        columns = [
+            column if key.values is None else [key.values[int(place or 0)] for place in column]
+            for key, column in zip(query.keys, columns, strict=True)
+        ]
+        named = list(zip(*columns, strict=True))
+    order = np.lexsort([_places(column) for column in reversed(columns)])
+    if (order[1:] > order[:-1]).all():
+        return named, order
     return [named[at] for at in order.tolist()], order
 
 
-def _places(column: Sequence[Value]) -> NDArray[np.intp]:
-    """The place of each value of a key among all of them, in an order of the values alone."""
-    known = sorted(set(column), key=_sortable)
+def _places(column: Sequence[Value]) -> NDArray[Any]:
+    """Numbers that are in the order of the values of a key: an order of the values alone."""
+    kinds = set(map(type, column))
+    if kinds == {int} and max(map(abs, column)) < 2**63:  # type: ignore[arg-type]
+        return np.array(column, np.int64)
+    known: list[Value] = sorted(set(column), key=str if kinds == {str} else _sortable)
     places = {value: place for place, value in enumerate(known)}
     return np.fromiter(map(places.__getitem__, column), np.intp, len(column))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from quaestor.curator.language.expressions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression, Value
     from quaestor.curator.language.query import Query
 
-    Figures = list[list[Any]]
+    Figures: TypeAlias = "list[list[Any]] | RowFigures"
 
 __all__ = [
     "GroupTotals",
     "ReleasedGroups",
+    "RowFigures",
     "by_row",
     "delta_errors",
     "floats",
@@ -82,7 +84,7 @@ class GroupTotals:
 
     totals: tuple[GroupTotal, ...]
     first: int
-    kept: tuple[int, ...]
+    kept: Sequence[int]
     """The rows that HAVING keeps: no others are added up."""
     groups: Sequence[tuple[Value, ...]]
     figures: Figures
@@ -102,12 +104,9 @@ class GroupTotals:
         found = (node for each in (*shown, *extra) for node in nodes(each))
         totals = tuple(dict.fromkeys(node for node in found if isinstance(node, GroupTotal)))
         having = query.having
-        every = range(len(groups))
-        kept = tuple(
-            every
-            if having is None
-            else (row for row in every if evaluate(having, groups[row], figures[row]) is True)
-        )
+        kept: Sequence[int] = range(len(groups))
+        if having is not None:
+            kept = [row for row in kept if evaluate(having, groups[row], figures[row]) is True]
         bare = cls(
             totals=totals,
             first=len(query.aggregates),
@@ -143,11 +142,31 @@ class GroupTotals:
         return with_children(expression, [self.rewritten(each) for each in children(expression)])
 
 
-def by_row(estimates: Sequence[Estimates], rows: int) -> list[list[Any]]:
+class RowFigures:
+    """The figures of every group, made of columns where they are looked at; None if not known."""
+
+    def __init__(self, estimates: Sequence[Estimates], rows: int) -> None:
+        self._estimates, self._rows = estimates, rows
+
+    @cached_property
+    def _columns(self) -> list[tuple[Any, ...]]:
+        return [numbers(each.values) for each in self._estimates]
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __getitem__(self, row: int) -> list[Any]:
+        return [column[row] for column in self._columns]
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        if not self._estimates:
+            return iter([[] for _ in range(self._rows)])
+        return map(list, zip(*self._columns, strict=True))
+
+
+def by_row(estimates: Sequence[Estimates], rows: int) -> RowFigures:
     """The figures of every group; what is not known is None."""
-    if not estimates:
-        return [[] for _ in range(rows)]
-    return list(map(list, zip(*(numbers(each.values) for each in estimates), strict=True)))
+    return RowFigures(estimates, rows)
 
 
 def numbers(values: NDArray[Any]) -> tuple[Any, ...]:

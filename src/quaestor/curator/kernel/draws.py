@@ -280,11 +280,11 @@ class NoisyUnits(_ByUnits):
         if type(self.measure) is not Units or type(self.mechanism) is not PartitionSelection:
             raise InvalidParameter("choice", self.measure, "of groups by their units")
 
-    def draw(self, units: Sequence[int]) -> dict[int, int]:
-        """The places of the groups that are shown, in order, with their noisy numbers of units."""
+    def draw(self, units: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """The places of the groups that are shown, in order, and their noisy numbers of units."""
         counts, groups = self._counted(units)
         shown, noisy = self.mechanism.among(counts)
-        return dict(zip(groups[shown].tolist(), noisy.tolist(), strict=True))
+        return groups[shown], noisy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,10 +299,10 @@ class ShownGroups(_ByUnits):
         if type(self.measure) is not Units or type(self.mechanism) is not OptimalSelection:
             raise InvalidParameter("choice", self.measure, "of groups by their units")
 
-    def draw(self, units: Sequence[int]) -> list[int]:
+    def draw(self, units: Sequence[int]) -> NDArray[np.intp]:
         """The places of the groups that are shown, in their order."""
         counts, groups = self._counted(units)
-        return [int(place) for place in groups[self.mechanism.among(counts)]]
+        return groups[self.mechanism.among(counts)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,8 +107,11 @@ class _Codes:
         self._places: dict[Any, int] = {}
         if held is not None:
             numbers, nulls = held
-            self._numbers = np.unique(numbers[~nulls])
+            self._numbers, there = ranked(numbers[~nulls])
             self.size = self._numbers.size + 1
+            self.own = np.full(numbers.size, self.size - 1, np.int64)
+            """The places of the column's own codes."""
+            self.own[~nulls] = there
         else:
             known = sorted(
                 {code for code in _listed(column) if code is not None},
@@ -116,6 +119,13 @@ class _Codes:
             )
             self._places = {code: place for place, code in enumerate(known)}
             self.size = len(known) + 1
+            self.own = self.places(column)
+
+    @property
+    def ranked(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places that the column's own codes have, and the place of each code."""
+        last = bool((self.own == self.size - 1).any())
+        return np.arange(self.size - 1 + last), self.own
 
     def places(self, column: Column) -> NDArray[np.int64]:
         """The place of every code; that of one that is not known is -1."""
@@ -130,6 +140,23 @@ class _Codes:
         listed = _listed(column)
         places = (last if code is None else known.get(code, _NOWHERE) for code in listed)
         return np.fromiter(places, np.int64, len(listed))
+
+
+def ranked(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different numbers in their order, and the place of each number among them.
+
+    As ``numpy.unique`` says, which takes several times as long for numbers that are all different.
+
+    >>> [each.tolist() for each in ranked(np.array([7, -2, 7]))]
+    [[-2, 7], [1, 0, 1]]
+    """
+    order = np.argsort(numbers)
+    rising = numbers[order]
+    first = np.ones(rising.size, np.bool_)
+    first[1:] = rising[1:] != rising[:-1]
+    places = np.empty(rising.size, np.int64)
+    places[order] = np.cumsum(first) - 1
+    return rising[first], places
 
 
 def _found(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -148,11 +175,13 @@ class PrivateCells:
         cells = np.zeros(rows, np.int64)
         for column in columns:
             codes = _Codes(column)
-            both = cells * codes.size + codes.places(column)
-            known, cells = np.unique(both, return_inverse=True)
+            known, cells = ranked(cells * codes.size + codes.own) if self._steps else codes.ranked
             self._steps.append((codes, known))
-        places, first = np.unique(cells, return_index=True)
-        self.count = places.size
+        self.own = cells
+        """Which group each of these rows is of."""
+        self.count = int(cells.max(initial=-1)) + 1
+        first = np.empty(self.count, np.intp)
+        first[cells[::-1]] = np.arange(rows)[::-1]  # of rows of one group, the first is set last
         self.codes = [_taken(column, first) for column in columns]
         """The codes of the groups, one column a key."""
 

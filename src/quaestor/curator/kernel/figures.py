@@ -140,12 +140,11 @@ def drawn(measurement: Measurement, exact: Exact) -> Released:
     places = np.arange(len(exact.units), dtype=np.intp)
     groups = None
     if isinstance(choice, NoisyUnits):
-        shown = choice.draw(exact.units)
-        places = np.fromiter(shown, np.intp, len(shown))
-        figures[choice] = np.fromiter(shown.values(), np.int64, len(shown))
-    elif isinstance(choice, ShownGroups | NoisyTop):
-        scores = exact.units if isinstance(choice, ShownGroups) else exact.values[choice.measure]
-        places = np.array(choice.draw(scores), np.intp)
+        places, figures[choice] = choice.draw(exact.units)
+    elif isinstance(choice, ShownGroups):
+        places = choice.draw(exact.units)
+    elif isinstance(choice, NoisyTop):
+        places = np.array(choice.draw(exact.values[choice.measure]), np.intp)
     if exact.groups is not None:
         groups = _taken(exact.groups, places)
     centres: dict[Measure, NDArray[np.int64]] = {}

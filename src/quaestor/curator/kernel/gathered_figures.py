@@ -128,7 +128,7 @@ def gathered(asked: Cells, answers: Sequence[tuple[CellStatement, EngineColumns 
         cell, figures = columns[:wide], columns[wide:]
         rows = len(columns[0])
         if private is not None:
-            places = private.places(cell, rows)
+            places = private.places(cell, rows) if at else private.own
         else:
             places = _declared(cell[0], size) if numbered else np.zeros(rows, np.int64)
         there = _CellRows(places=places, size=size, exact=exact)
