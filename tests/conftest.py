@@ -114,6 +114,12 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return report
 
 
+@pytest.fixture
+def earlier_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accounts are opened as by the version before: other editions may have charged them."""
+    monkeypatch.setattr("quaestor.ledger.accounts.PRICING", 2)
+
+
 @pytest.fixture(scope="session")
 def postgres_address() -> Iterator[str]:
     """The address of a PostgreSQL server that belongs to this test run."""

@@ -11,9 +11,16 @@ from quaestor.curator import Curator
 from quaestor.curator.pipeline import Inquiry, priced
 from quaestor.curator.preview import Preview
 from quaestor.curator.pricing.accuracy import Accuracy
-from quaestor.curator.pricing.editions import FIRST, SECOND, THIRD
-from quaestor.curator.pricing.priced_question import Budget
+from quaestor.curator.pricing.editions import (
+    FIRST,
+    LATEST,
+    SECOND,
+    THIRD,
+    is_alone,
+)
+from quaestor.curator.pricing.priced_question import Budget, Priced, price
 from quaestor.errors import BudgetExceeded
+from quaestor.ledger.theory import PRICING
 from tests.curator.hospital import write_hospital
 
 if TYPE_CHECKING:
@@ -90,6 +97,7 @@ def test_no_row_and_no_earlier_charge_has_a_part_in_the_choice(tmp_path: Path, s
 
 
 @pytest.mark.parametrize("sql", [SUMS, BOTH, "SELECT AVG(age) AS a FROM visits"])
+@pytest.mark.usefixtures("earlier_accounts")
 def test_an_answer_of_the_third_edition_is_free(
     curator: Curator, monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
@@ -105,6 +113,7 @@ MEANS = ", ".join(f"AVG(age * {times}) AS m{times}" for times in range(1, 21))
 
 
 @pytest.mark.parametrize("edition", [FIRST, SECOND, THIRD])
+@pytest.mark.usefixtures("earlier_accounts")
 def test_answers_of_every_earlier_edition_are_free_where_noise_is_now_gaussian(
     curator: Curator, monkeypatch: pytest.MonkeyPatch, edition: int
 ) -> None:
@@ -116,6 +125,27 @@ def test_answers_of_every_earlier_edition_are_free_where_noise_is_now_gaussian(
     assert curator.preview(sql, epsilon=0.3).noise == "gaussian"
     assert curator.preview(sql, epsilon=0.2).free
     assert curator.ask(sql, epsilon=0.2).to_json() == first.to_json()
+
+
+def test_an_account_of_today_is_asked_by_the_latest_edition_alone(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = curator.account("research")
+    assert account.opened_under == PRICING
+    assert is_alone(PRICING)
+    assert not is_alone(2)
+    found: list[int] = []
+
+    def noted(*given: Any, edition: int, **said: Any) -> Priced:
+        found.append(edition)
+        return price(*given, edition=edition, **said)
+
+    monkeypatch.setattr("quaestor.curator.pricing.known_prices.price", noted)
+    curator.preview(SUMS, epsilon=0.1)
+    assert found == [LATEST, LATEST]  # with its whole error, and without
+    monkeypatch.setattr(type(account), "opened_under", property(lambda _: 2))
+    curator.preview(SUMS, epsilon=0.2)
+    assert {LATEST, THIRD} <= set(found[2:])
 
 
 def test_parts_of_a_question_have_one_noise_and_one_cap(curator: Curator) -> None:

@@ -117,6 +117,7 @@ def test_what_is_added_up_is_read_in_finer_steps(
         assert latest.fingerprint != second.fingerprint
 
 
+@pytest.mark.usefixtures("earlier_accounts")
 def test_a_sum_that_was_answered_before_is_free(
     curator: Curator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -221,6 +221,7 @@ def test_intervals_of_shares_cover_the_truth(
 VARIANCES = "SELECT ward, VARIANCE(age) AS v FROM visits GROUP BY {}"
 
 
+@pytest.mark.usefixtures("earlier_accounts")
 @pytest.mark.parametrize("by", ["ward", "ROLLUP (ward)"])
 def test_answers_of_the_third_edition_are_free_and_what_is_new_is_measured_anew(
     curator: Curator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str

@@ -33,6 +33,7 @@ from quaestor.errors import (
 )
 from quaestor.ledger import AccountDefinition, Ledger
 from quaestor.ledger.policies.blocks import Blocked
+from quaestor.ledger.theory import PRICING
 from tests.ledger.places import around, definition, share
 
 if TYPE_CHECKING:
@@ -159,8 +160,8 @@ def test_nothing_is_set_back_by_time_closing_or_repricing(
     account.reserve(HALF, blocks=[JANUARY])
     later = [*account.blocks()]
     account.reserve(QUARTER, blocks=[later[-1]])
-    monkeypatch.setattr("quaestor.ledger.cashier.PRICING", 3)
-    monkeypatch.setattr("quaestor.ledger.journal.appender.PRICING", 3)
+    monkeypatch.setattr("quaestor.ledger.cashier.PRICING", PRICING + 1)
+    monkeypatch.setattr("quaestor.ledger.journal.appender.PRICING", PRICING + 1)
     ledger.account("trial").price_again()
     assert left(account, JANUARY) == Fraction(1, 2)
     assert left(account, later[-1]) == Fraction(3, 4)

@@ -14,7 +14,7 @@ from quaestor.curator.answers.answer import Answer
 from quaestor.curator.charged_questions import ChargedQuestion, one_line, released, reserved
 from quaestor.curator.inquiry import Inquiry
 from quaestor.curator.language.compound import Compound
-from quaestor.curator.pricing.editions import FIRST, LATEST
+from quaestor.curator.pricing.editions import FIRST, LATEST, is_alone
 from quaestor.curator.pricing.known_prices import known_plan, known_price
 from quaestor.curator.pricing.priced_compound import price_compound
 from quaestor.curator.pricing.tariffs import tariff_of
@@ -120,9 +120,10 @@ def _as_known(payer: Account, inquiry: Inquiry, at: PricedBy) -> AnyPriced:
     wholes = [freely, not freely] if wanted is None else [wanted]
     editions = [at(LATEST, whole=whole) for whole in wholes]
     latest = editions[0]
+    earlier = () if is_alone(payer.opened_under) else latest.earlier_editions
     editions += [
         at(edition, whole=whole)
-        for edition in latest.earlier_editions
+        for edition in earlier
         for whole in wholes
         if edition != FIRST or not whole  # which had no whole errors
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from quaestor.accounting.releases.base import check_real
@@ -13,7 +14,7 @@ from quaestor.ledger.definition import plan_problem, planned_epsilon
 from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, charge_facts
 from quaestor.ledger.journal.declarations import read_declarations
 from quaestor.ledger.journal.entries import read_entries
-from quaestor.ledger.journal.events import opened_by
+from quaestor.ledger.journal.events import opened_by, opened_under
 from quaestor.ledger.journal.verification import verify_account
 from quaestor.ledger.promise import promise_of
 from quaestor.ledger.store import statements as sql
@@ -111,11 +112,19 @@ class AccountView(Presented, ABC):
         """What is wrong with a plan that an earlier version accepted."""
         if self.definition.policy.checked_again and not self._plan_checked:
             self._plan_checked = True
-            with self._store.reading() as session:
-                opened = session.row(sql.OPENED, account=self.name)
-            if opened != (opened_by(PRICING),):
+            if self._opened() != opened_by(PRICING):
                 self._problem = plan_problem(self.definition)
         return self._problem
+
+    def _opened(self) -> str:
+        with self._store.reading() as session:
+            (purpose,) = session.row(sql.OPENED, account=self.name) or ("",)
+        return str(purpose)
+
+    @cached_property
+    def opened_under(self) -> int:
+        """The version of the ledger's prices that it was opened under; it was never under less."""
+        return opened_under(self._opened())
 
     def is_closed(self) -> bool:
         """Whether it was closed, or its closing date has come by the store's clock."""

@@ -38,10 +38,12 @@ __all__ = [
     "refuse_mixed_directions",
 ]
 
-PRICING = 2
+PRICING = 3
 """The version of what releases cost; where it differs from the stored one, history is priced again.
 
-Raise it whenever a meter's cost of any release, or the order of a filter's meters, changes.
+Raise it whenever a meter's cost of any release, or the order of a filter's meters, changes; and
+with every new edition of what is charged for questions (:mod:`quaestor.curator.pricing.editions`).
+An account keeps the version it was opened under, and no older version can charge it from then on.
 """
 
 

@@ -94,6 +94,7 @@ def test_names_come_alone_and_with_other_figures(curator: Curator) -> None:
         assert low <= 49.5 <= high or high - low < 20
 
 
+@pytest.mark.usefixtures("earlier_accounts")
 def test_an_answer_of_the_third_edition_is_free(
     curator: Curator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from quaestor.mechanisms import Geometric
@@ -30,6 +31,11 @@ def laplace_sum_reach(times: Sequence[float], *, risk: float) -> float:
     >>> round(laplace_sum_reach([1.0], risk=0.05), 4)
     2.9957
     """
+    return _laplace_sum_reach(tuple(times), risk)
+
+
+@lru_cache(maxsize=256)
+def _laplace_sum_reach(times: tuple[float, ...], risk: float) -> float:
     factors: list[float] = []
     for each in sorted(abs(x) for x in times if x):
         factors.append(max(each, factors[-1] * (1 + 2e-3)) if factors else each)

@@ -20,9 +20,10 @@ question as that edition did: an account that knows a question so is asked so.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
-__all__ = ["EARLIER", "FIRST", "LATEST", "SECOND", "THIRD"]
+__all__ = ["EARLIER", "FIRST", "LATEST", "SECOND", "THIRD", "is_alone"]
 
 FIRST: Final = 1
 SECOND: Final = 2
@@ -30,3 +31,17 @@ THIRD: Final = 3
 LATEST: Final = 4
 EARLIER: Final[tuple[int, ...]] = (3, 2, 1)
 """The last one first."""
+_ALONE_SINCE: Final = {4: 3}
+"""By edition, the version of the ledger's prices from which on there was no earlier edition.
+
+A new edition is a key of its own, with the version to which it raises
+:data:`quaestor.ledger.theory.PRICING`.
+"""
+
+
+def is_alone(opened_under: int) -> bool:
+    """Whether an account that was opened under a version of prices knows the latest edition alone.
+
+    A version of this package that prices by an earlier edition refuses to charge such an account.
+    """
+    return opened_under >= _ALONE_SINCE.get(LATEST, math.inf)

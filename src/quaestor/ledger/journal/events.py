@@ -19,6 +19,7 @@ __all__ = [
     "event_from_text",
     "event_to_text",
     "opened_by",
+    "opened_under",
 ]
 
 GENESIS = "0" * 64
@@ -146,3 +147,13 @@ def opened_by(pricing: int) -> str:
     purpose was empty.
     """
     return f"pricing {pricing}"
+
+
+def opened_under(purpose: str) -> int:
+    """The version of prices that the purpose of an account's first event names; 1 if none.
+
+    >>> opened_under(opened_by(3)), opened_under("")
+    (3, 1)
+    """
+    number = purpose.removeprefix("pricing ")
+    return int(number) if number.isascii() and number.isdigit() else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from flint import arb
@@ -95,6 +96,7 @@ def laplace_reach(scale: float, missing: Fraction, factor: arb) -> int:
     return reach
 
 
+@lru_cache(maxsize=4096)
 def geometric_loss(mechanism: Geometric) -> Release:
     """A description of geometric noise.
 
