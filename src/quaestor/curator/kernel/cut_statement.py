@@ -62,10 +62,7 @@ class _CutAuthor:
     outer: StatementAuthor
 
     def _met(self, measures: Sequence[Excess | Dropped]) -> str:
-        """One row a unit and cell: ``a0``, ... that count, ``b0``, ... under outer limits.
-
-        ``place`` is the cell's place among the unit's: those that count come first.
-        """
+        """One row a unit and cell: ``a0``, ... that count, ``b0``, ... under outer limits."""
         numbers = range(len(measures))
         counted = [each.inner if type(each) is Excess else each.outer for each in measures]
         ours, _ = self.inner.contributions(counted)
@@ -86,7 +83,10 @@ class _CutAuthor:
             for at in numbers
         ]
         listed = ", ".join([by, "MAX(i) AS i", *sums])
-        met = f"SELECT {listed} FROM ({both}) z GROUP BY {by}"  # noqa: S608
+        return f"SELECT {listed} FROM ({both}) z GROUP BY {by}"  # noqa: S608
+
+    def _placed(self, met: str) -> str:
+        """The same with ``place``, the cell's place among the unit's: those that count first."""
         mark = md5_of(self.inner.sql, ["u", *self.inner.cell])
         order = ", ".join(["i DESC", mark, *self.inner.cell])
         place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
@@ -98,9 +98,11 @@ class _CutAuthor:
             f"LEAST(GREATEST(b{at} - a{at}, {each.low}), {each.high}) AS m{at}"
             for at, each in enumerate(measures)
         ]
-        few = f"WHERE place <= {self.inner.cells.groups}"
-        cell = self.inner.cell
-        rows = f"SELECT {', '.join([*cell, *clamped])} FROM ({self._met(measures)}) e {few}"  # noqa: S608
+        cell, met = self.inner.cell, self._met(measures)
+        if self.inner.cells.binding:  # else no unit is in more cells than count
+            few = f"WHERE place <= {self.inner.cells.groups}"
+            met = f"SELECT * FROM ({self._placed(met)}) p {few}"  # noqa: S608
+        rows = f"SELECT {', '.join([*cell, *clamped])} FROM ({met}) e"  # noqa: S608
         added = [self.inner.added(f"m{at}") for at in range(len(measures))]
         return self.inner.by_cell(rows, added)
 
@@ -108,7 +110,8 @@ class _CutAuthor:
         """Over units, the sum of the most that is in a cell that does not count, clamped."""
         most = [f"LEAST(MAX(abs(b{at})), {each.most}) AS m{at}" for at, each in enumerate(measures)]
         few = f"WHERE place > {self.inner.cells.groups}"
-        units = f"SELECT {', '.join(['u', *most])} FROM ({self._met(measures)}) e {few} GROUP BY u"  # noqa: S608
+        placed = self._placed(self._met(measures))
+        units = f"SELECT {', '.join(['u', *most])} FROM ({placed}) e {few} GROUP BY u"  # noqa: S608
         added = [self.inner.added(f"m{at}") for at in range(len(measures))]
         return f"SELECT {', '.join(added)} FROM ({units}) f"  # noqa: S608
 
