@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from quaestor.curator.catalog.model import engine_kind
+from quaestor.curator.engines.schemas import SchemaChanged
 from quaestor.curator.kernel.figures import prepare
 from quaestor.curator.language.expressions import Column
 from quaestor.curator.language.query import Filtered, Join, PerUnit, Projected, Scan, Union
@@ -126,14 +127,22 @@ class Engine:
     def measure(self, measurement: Measurement) -> tuple[Prepared, Exact]:
         """The exact figures of a measurement, and what draws noise on them.
 
+        Statements that rely on a schema that has changed are written once more.
+
         Raises:
             EngineFailed: whatever went wrong; the error says nothing of it.
         """
-        prepared = self.prepare(measurement)
-        exact = _quietly(prepared.exact)
-        with self._lock:
-            self.corrections += exact.corrections
-        return prepared, exact
+        for _ in range(2):
+            prepared = self.prepare(measurement)
+            with suppress(SchemaChanged):
+                exact = _quietly(prepared.exact)
+                with self._lock:
+                    self.corrections += exact.corrections
+                return prepared, exact
+            with self._lock:
+                self._prepared.clear()
+                self._quiet = _Quiet(self.connection)
+        raise EngineFailed
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -224,6 +233,8 @@ def _quietly(action: Callable[[], _T]) -> _T:
     """What the action gives; what goes wrong below is never passed on, not even as a context."""
     try:
         return action()
+    except SchemaChanged:
+        raise
     except QuaestorError as error:
         refusal: QuaestorError = error
     except Exception:  # noqa: BLE001 (whatever an engine says may be about somebody)

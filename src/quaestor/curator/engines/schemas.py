@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from quaestor.curator.catalog.model import Source
     from quaestor.curator.language.expressions import Kind
 
-__all__ = ["divided", "kind_of", "kinds_of", "refuse", "table_kinds"]
+__all__ = ["SchemaChanged", "divided", "kind_of", "kinds_of", "refuse", "table_kinds"]
 
 _DECIMAL = re.compile(r"(?:decimal|numeric)(?:\(\d+(?:,\s*(-?\d+))?\))?")
 
@@ -36,6 +36,10 @@ def kind_of(described: str, types: Mapping[str, Kind]) -> Kind | None:
     if name.endswith("]"):
         return None
     return types.get(re.sub(r"\(.*\)", "", name, flags=re.DOTALL).strip())
+
+
+class SchemaChanged(Exception):  # nothing is wrong: see Engine.measure
+    """A statement was not run, because the schema that it relies on has changed: write it anew."""
 
 
 def kinds_of(

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "Relations", "few_of_each", "md5_of"]
 
 _PLAIN_NUMBERS: Final = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
+_PLAIN_TEXTS: Final = {"VARCHAR", "TEXT", "CHARACTER VARYING", "UUID"}
+"""Types whose different values are read as different texts."""
 MOST_ROWS: Final = 250_000
 """How many rows joins may make of one unit, or of one of its rows."""
 
@@ -459,7 +461,7 @@ def _one_row(unit: Scalar, there: Mapping[str, str], table: Table, base: Base) -
     declared = table.unit or ""
     name = there.get(declared) or there.get(declared.lower()) or ""
     stored = base.types.get(name, "").upper()
-    plain = stored in _PLAIN_NUMBERS if unit.kind == "integer" else stored == "VARCHAR"
+    plain = stored in _PLAIN_NUMBERS if unit.kind == "integer" else stored in _PLAIN_TEXTS
     return plain and name in base.unique
 
 

@@ -1,10 +1,11 @@
 """PostgreSQL, at the address that an environment variable holds.
 
-===============  ==================================================================
-``dialect``      its SQL, where it differs from that of other engines
-``schema``       the columns of a table, for the catalog
-``connection``   a connection that only reads
-===============  ==================================================================
+==================  ==============================================================
+``dialect``         its SQL, where it differs from that of other engines
+``schema``          the columns of a table, for the catalog
+``connection``      a connection that only reads
+``unique_columns``  columns that the server keeps unique, for one row a unit
+==================  ==============================================================
 """
 
 from __future__ import annotations

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.postgres.dialect import POSTGRES
+from quaestor.curator.engines.postgres.unique_columns import UniqueColumns, unique_columns
+from quaestor.curator.engines.schemas import SchemaChanged
 from quaestor.curator.engines.stop import stoppable
 from quaestor.curator.kernel.relations import Base
 from quaestor.errors import MissingExtra, SourceUnavailable
@@ -50,6 +53,7 @@ class PostgresConnection:
         self._lock = threading.Lock()
         self._connected = partial(_connected, address, variable, table)
         self._connection = self._connected()
+        self._unique: list[UniqueColumns] = []
 
     def base(self, table: Table) -> Base:
         """A table or view of the server."""
@@ -63,20 +67,52 @@ class PostgresConnection:
                 table.name,
                 f"the server has no table {table.source.table!r}, or you may not read it",
             )
-        return Base(sql=name, types=types)
+        unique = unique_columns(name, self.rows) if table.private else None
+        if unique is None:
+            return Base(sql=name, types=types)
+        if unique not in self._unique:
+            self._unique = [*self._unique, unique]
+        return unique.base(types)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement; without parameters, so that percent signs are themselves."""
+        """The rows of a statement; without parameters, so that percent signs are themselves.
+
+        Raises:
+            SchemaChanged: it relies on unique columns that are not any more; it was not run.
+        """
+        relied = [each for each in self._unique if each.rows in sql]
         with self._lock:
             if self._connection.closed:
                 self._connection = self._connected()
             with self._connection.cursor() as cursor, stoppable(self._connection.cancel_safe):
-                cursor.execute(sql)
-                return list(cursor.fetchall())
+                if relied:
+                    return _rows_relying(cursor, relied, sql)
+                return _rows(cursor, sql)
 
     def close(self) -> None:
         """Hang up."""
         self._connection.close()
+
+
+def _rows(cursor: Any, sql: str) -> list[tuple[Any, ...]]:
+    return list(cursor.execute(sql).fetchall())
+
+
+def _rows_relying(cursor: Any, relied: list[UniqueColumns], sql: str) -> list[tuple[Any, ...]]:
+    """The rows of a statement in a transaction in which its unique columns were seen to be so."""
+    cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    try:
+        for each in relied:
+            try:
+                cursor.execute(each.lock)
+            except Exception:  # noqa: BLE001 (of whatever kind: the name means nothing now)
+                raise SchemaChanged from None
+        if not all(each.holds(partial(_rows, cursor)) for each in relied):
+            raise SchemaChanged
+        return _rows(cursor, sql)
+    finally:
+        with suppress(Exception):
+            cursor.execute("ROLLBACK")
 
 
 def _connected(address: str, variable: str, table: Table) -> Any:
