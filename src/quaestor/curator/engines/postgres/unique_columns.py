@@ -99,4 +99,4 @@ def unique_columns(
     """The unique columns of a table, by a name that may leave its schema to the server."""
     found = rows(_INDEXED.format(declared.replace("'", "''"), _BYTEWISE))
     columns = frozenset((name, kind) for *_, name, kind in found)
-    return UniqueColumns(*found[0][:2], declared, columns) if found else None
+    return UniqueColumns(found[0][0], found[0][1], declared, columns) if found else None
