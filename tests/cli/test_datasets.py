@@ -99,3 +99,19 @@ def test_a_prepared_table_is_asked_until_it_changes(hospital: Path, quaestor: Ru
     unknown = quaestor("dataset", "prepare", "nowhere")
     assert (unknown.status, "quaestor dataset list" in unknown.err) == (2, True)
     assert hospital.exists()
+
+
+def test_a_copy_of_a_table_that_was_renamed_is_named_and_can_be_deleted(
+    hospital: Path, quaestor: Run
+) -> None:
+    copies = hospital.with_name("quaestor.snapshots")
+    assert quaestor("dataset", "prepare", "visits", "--json").json["orphans"] == []
+    text = hospital.read_text(encoding="utf-8")
+    hospital.write_text(text.replace("[tables.visits", "[tables.calls"), encoding="utf-8")
+    told = quaestor("dataset", "prepare", "calls")
+    assert "quaestor dataset prepare visits --remove" in told.out + told.err
+    assert len([*copies.glob("*.duckdb")]) == 2
+    removed = quaestor("dataset", "prepare", "visits", "--remove")
+    assert "no snapshot; the catalog has no such table" in removed.out
+    assert len([*copies.glob("*.duckdb")]) == 1
+    assert quaestor("dataset", "prepare", "visits", "--remove").status == 2

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,3 +40,43 @@ def test_rows_are_spilled_to_a_folder_that_nobody_else_can_enter(
     assert not list(tmp_path.iterdir())
     del connection
     assert not outer.exists()
+
+
+_OPEN = """
+import sys
+from quaestor.curator.catalog.model import Catalog
+from quaestor.curator.engines.duckdb.connection import DuckConnection
+connection = DuckConnection(Catalog(ledger="", tables=()))
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_a_killed_process_left_is_deleted_and_nothing_that_is_in_use(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _OPEN]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    elsewhere = tmp_path / "quaestor-rows-link"
+    (tmp_path / "kept").mkdir()
+    elsewhere.symlink_to(tmp_path / "kept")
+    left: set[Path] = set()
+    for ends in ("killed", "lives"):
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        with process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "open\n"
+            found = {path for path in tmp_path.glob("quaestor-rows-*") if not path.is_symlink()}
+            if ends == "killed":
+                process.send_signal(signal.SIGKILL)
+                left = found
+                (next(iter(found)) / "spilled").mkdir()
+            else:
+                assert len(found) == 1
+                assert not found & left
+                other = subprocess.run(
+                    command, env=environment, input=b"", capture_output=True, check=False
+                )
+                assert other.returncode == 0
+                assert all(path.exists() for path in found)
+    assert {path.name for path in tmp_path.iterdir()} == {"kept", "quaestor-rows-link"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from quaestor.cli.options import CatalogFile, Json
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from quaestor.curator.catalog.model import Catalog
     from quaestor.curator.limits.tune_plan import TunePlan
     from quaestor.curator.preview import Preview
     from quaestor.curator.tuned_tables import TunedTable
@@ -173,28 +174,42 @@ def prepare(
     catalog. Questions use it until the table changes; then prepare it again.
     """
     from quaestor.curator.catalog.catalog_file import read_catalog
-    from quaestor.curator.catalog.model import engine_kind
     from quaestor.curator.catalog.nearest import catalog_path
 
-    known = read_catalog(catalog_path(catalog))
-    table = known.table(name)
-    if table is None:
-        raise InvalidParameter("name", name, "a table of the catalog; see  quaestor dataset list")
-    snapshots = engine_kind(table.source.engine).snapshots(known)
-    if snapshots is None:
-        valid = "a table that DuckDB reads; tables of other engines have no prepared copies"
-        raise InvalidParameter("name", name, valid)
     if status and remove:
         raise InvalidParameter("remove", "--status", "given without --status")
+    known = read_catalog(catalog_path(catalog))
+    snapshots = _snapshots_with(known, name, orphan=remove)
     if remove:
         snapshots.remove(name)
     elif not status:
         snapshots.prepare(name)
     state = snapshots.state(name)
     if json:
-        print_json({"table": name, "snapshot": state})
+        print_json({"table": name, "snapshot": state, "orphans": snapshots.orphans()})
         return
     say(f"snapshot of {name}: {state}")
+    for each in snapshots.orphans():
+        say(
+            f"There is a snapshot of {each}, which the catalog does not have; delete it with  "
+            f"quaestor dataset prepare {each} --remove",
+            plain=True,
+        )
+
+
+def _snapshots_with(known: Catalog, name: str, *, orphan: bool) -> Any:
+    """The snapshots to which that of a table belongs, or of a table that was renamed or removed."""
+    from quaestor.curator.catalog.model import ENGINES, engine_kind
+
+    table = known.table(name)
+    for engine in ENGINES if table is None else (table.source.engine,):
+        snapshots = engine_kind(engine).snapshots(known)
+        if snapshots is not None and (table is not None or (orphan and snapshots.exists(name))):
+            return snapshots
+    if table is None:
+        raise InvalidParameter("name", name, "a table of the catalog; see  quaestor dataset list")
+    valid = "a table that DuckDB reads; tables of other engines have no prepared copies"
+    raise InvalidParameter("name", name, valid)
 
 
 def _print_plan(plan: TunePlan, price: Preview, *, json: bool) -> None:

@@ -117,7 +117,7 @@ class Snapshots:
             try:
                 yield
             finally:
-                named = {_named(path) for path in self.folder.glob("*.json")}
+                named = {_named(path, "file") for path in self.folder.glob("*.json")}
                 for path in self.folder.glob("*.duckdb*"):
                     if _FILE.match(path.name) and path.name not in named:
                         path.unlink(missing_ok=True)
@@ -156,6 +156,8 @@ class Snapshots:
 
     def state(self, name: str) -> str:
         """What becomes of a table's snapshot, in words for the data owner."""
+        if not self.exists(name) and self._catalog.table(name) is None:
+            return "no snapshot; the catalog has no such table"
         table = self._private(name)
         if not self.exists(name):
             return f"no snapshot; make one with  quaestor dataset prepare {name}"
@@ -171,6 +173,11 @@ class Snapshots:
     def exists(self, name: str) -> bool:
         """Whether there is a note of a snapshot, good or bad."""
         return os.path.lexists(self._note(name))
+
+    def orphans(self) -> list[str]:
+        """Tables that the catalog does not have any more, and that have a snapshot."""
+        named = {_named(path, "table") for path in self.folder.glob("*.json")} - {""}
+        return sorted(name for name in named if self._catalog.table(name) is None)
 
     def current(self, table: Table) -> Path | None:
         """The file to read in place of the table; None if there is none that is certain."""
@@ -234,10 +241,10 @@ def _is_ours(seen: os.stat_result, *, folder: bool = False) -> bool:
     return plain and mine and not seen.st_mode & _PRIVATE
 
 
-def _named(note: Path) -> str:
-    """The file that a note names, whatever else is wrong with it."""
+def _named(note: Path, what: str) -> str:
+    """The file or the table that a note names, whatever else is wrong with it."""
     with suppress(OSError, ValueError, TypeError, KeyError):
-        return str(json.loads(note.read_text(encoding="utf-8"))["file"])
+        return str(json.loads(note.read_text(encoding="utf-8"))[what])
     return ""
 
 
