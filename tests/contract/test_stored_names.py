@@ -147,6 +147,7 @@ IN_RELEASES = [
         '{"type": "ContinualCounting", "sigma": 4.0, "steps": 64, "strategy": "square_root", '
         '"bands": 8, "participations": 2, "separation": 8, "periodic": false, "sensitivity": 1.0}'
     ),
+    '{"type": "DiscreteGaussianVector", "sigma": 9.0, "sensitivity": 2.5, "coordinates": 3}',
     (
         '{"type": "ToeplitzMechanism", "sigma": 4.0, "coefficients": [1.0, 0.5], '
         '"participations": 2, "separation": 3, "sensitivity": 1.0}'

@@ -21,6 +21,7 @@ from quaestor import (
     ContinualCounting,
     DensityPair,
     DiscreteGaussian,
+    DiscreteGaussianVector,
     ExponentialMechanism,
     Gaussian,
     GaussianDP,
@@ -406,6 +407,7 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
     "ToeplitzMechanism": (
         ToeplitzMechanism(sigma=9.0, coefficients=(1.0, 0.5, 0.25), participations=3),
     ),
+    "DiscreteGaussianVector": (DiscreteGaussianVector(sigma=9.0, sensitivity=1.5, coordinates=2),),
     "GraphSketch": (
         GraphSketch(rows=40, weight=60.0),
         GraphSketch(rows=1, weight=3.0, sensitivity=2.0),

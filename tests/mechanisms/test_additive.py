@@ -267,6 +267,21 @@ def test_rounding_is_part_of_the_sensitivity() -> None:
     assert isinstance(several, q.ZeroConcentratedDP)
     assert several.rho == pytest.approx((4 + 2) ** 2 / 16 / 2)
     assert several.rho >= (4 + 2) ** 2 / 16 / 2
+    fine = Gaussian(sigma=1.0, sensitivity=1.0, granularity=2.0**-6, coordinates=4).loss
+    assert fine == q.DiscreteGaussianVector(sigma=64.0, sensitivity=66.0, coordinates=4)
+
+
+@pytest.mark.parametrize("sigma", [4.0, 6.0, 10.0, 300.0])
+@pytest.mark.parametrize("coordinates", [2, 5, 1000])
+def test_several_entries_cost_at_most_what_their_rho_says(sigma: float, coordinates: int) -> None:
+    for moved in (2, 7, 30):
+        mechanism = DiscreteGaussian(sigma=sigma, sensitivity=moved, coordinates=coordinates)
+        several, by_rho = q.compose(mechanism.loss), q.compose(mechanism.concentrated_loss)
+        for delta in (0.1, 1e-3, 1e-6, 1e-12):
+            assert several.epsilon(delta=delta) <= by_rho.epsilon(delta=delta)
+        assert several.rho().upper == by_rho.rho().upper
+    one = DiscreteGaussian(sigma=sigma, coordinates=coordinates)
+    assert one.loss == q.DiscreteGaussian(sigma=sigma)
 
 
 @pytest.mark.parametrize("sensitivity", [0.1, 1.0, 120.0, 1e-9, 1e12, 0.3])

@@ -6,6 +6,7 @@ from quaestor.accounting.releases.base import Release, Repeated, counts_of
 from quaestor.accounting.releases.black_box import ApproxDP, PureDP
 from quaestor.accounting.releases.bounded_range import BoundedRange, ExponentialMechanism
 from quaestor.accounting.releases.density_pair import DensityPair
+from quaestor.accounting.releases.derived.discrete_vector import DiscreteGaussianVector
 from quaestor.accounting.releases.derived.gaussian_mixture import MixtureOfGaussians
 from quaestor.accounting.releases.derived.matrix_mechanism import MatrixMechanism
 from quaestor.accounting.releases.derived.profile_points import GroupPrivacy, PrivacyProfile
@@ -36,6 +37,7 @@ __all__ = [
     "ContinualCounting",
     "DensityPair",
     "DiscreteGaussian",
+    "DiscreteGaussianVector",
     "ExponentialMechanism",
     "Gaussian",
     "GaussianDP",
@@ -79,6 +81,7 @@ RELEASES: dict[str, type[Release]] = {
     "Laplace": Laplace,
     "Geometric": Geometric,
     "DiscreteGaussian": DiscreteGaussian,
+    "DiscreteGaussianVector": DiscreteGaussianVector,
     "Staircase": Staircase,
     "BoundedRange": BoundedRange,
     "ExponentialMechanism": ExponentialMechanism,

@@ -151,9 +151,9 @@ class NoisyMeasure(Draw):
     def one(self) -> Release:
         r"""The noise on one group; on totals with a joint bound, that of all of them.
 
-        Of those, Gaussian noise is as its mechanism says for so many coordinates, and geometric
-        noise is pure DP of the bound by the scale. From the fourth edition of pricing on it is
-        charged ``as_one`` total that moves by the whole bound, which is less in a composition.
+        Of those, Gaussian noise is known by its rho, and geometric noise is pure DP of the bound
+        by the scale. From the fourth edition of pricing on it is charged ``as_one`` total that
+        moves by the whole bound, which is less in a composition.
 
         Theorem:
             Independent geometric noise of scale b on whole numbers that move by :math:`d_1, \dots,
@@ -174,7 +174,8 @@ class NoisyMeasure(Draw):
             the whole curve.
         """
         if isinstance(self.mechanism, DiscreteGaussian):
-            return self.mechanism.loss
+            joint = (self.mechanism.coordinates or 1) > 1
+            return self.mechanism.concentrated_loss if joint else self.mechanism.loss
         several = isinstance(self.measure, JointTotals) and len(self.measure.totals) > 1
         if several and not self.as_one:
             each = Fraction(self.mechanism.sensitivity) / Fraction(self.mechanism.scale)

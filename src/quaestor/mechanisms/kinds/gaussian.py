@@ -14,6 +14,7 @@ from quaestor.accounting import releases
 from quaestor.accounting.numerics.balls import rational, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases.base import Release, check_count, check_real
+from quaestor.accounting.releases.derived.discrete_vector import LARGEST_DISTANCE
 from quaestor.mechanisms.base import (
     Coordinates,
     RealNoise,
@@ -29,6 +30,8 @@ __all__ = ["DiscreteGaussian", "Gaussian", "gaussian_error", "gaussian_reach"]
 _FINENESS = 10  # bits: steps of 1/1024 of the sensitivity, or finer
 _SMALLEST, _LARGEST = 0.05, 1e9  # sigma in steps
 _LARGEST_SENSITIVITY = 100_000
+_ALL_BUT_GAUSSIAN = 4.0  # sigma in steps, from where on it is worth a try
+_CLOSE = Fraction(101, 100)  # of the mu of continuous noise
 _BITS = 128
 _WIDE = 2.0  # from this sigma on, the variance is sigma^2 to all digits of a float
 
@@ -39,14 +42,20 @@ class DiscreteGaussian(Coordinates, WholeNoise):
 
     ``sensitivity`` is the L2 sensitivity of what is released. The noise has exactly this law
     (:mod:`quaestor.mechanisms.samplers.noise` says why). Where one person may change one number
-    only, the loss is that of two shifted copies; where ``coordinates`` says that it may be more,
-    each coordinate is :math:`d_i^2/2\sigma^2`-zero-concentrated DP [Canonne, Kamath, Steinke 2020],
-    which add up to :math:`\Delta^2/2\sigma^2`.
+    only, the loss is that of two shifted copies; so it is for a sensitivity of 1, as of whole
+    numbers only one can then change. Where ``coordinates`` says that it may be more, the release
+    is all but Gaussian
+    (:class:`~quaestor.accounting.releases.derived.discrete_vector.DiscreteGaussianVector`). For
+    a small sigma, where that is not known within 1 %, each coordinate is
+    :math:`d_i^2/2\sigma^2`-zero-concentrated DP [Canonne, Kamath, Steinke 2020], which add up to
+    :math:`\Delta^2/2\sigma^2`.
 
     >>> print(DiscreteGaussian(sigma=5.0).loss)
     DiscreteGaussian(sigma=5.0, sensitivity=1)
-    >>> print(DiscreteGaussian(sigma=5.0, coordinates=3).loss)
-    ZeroConcentratedDP(rho=0.02)
+    >>> print(DiscreteGaussian(sigma=40.0, sensitivity=8, coordinates=3).loss)
+    DiscreteGaussianVector(sigma=40.0, sensitivity=8.0, coordinates=3)
+    >>> print(DiscreteGaussian(sigma=2.0, sensitivity=8, coordinates=3).loss)
+    ZeroConcentratedDP(rho=8.0)
     """
 
     description = releases.DiscreteGaussian
@@ -66,8 +75,13 @@ class DiscreteGaussian(Coordinates, WholeNoise):
     @property
     def loss(self) -> Release:
         """What one release costs."""
-        if self.coordinates in {None, 1}:
+        if self.coordinates in {None, 1} or self.sensitivity == 1:
             return releases.DiscreteGaussian(sigma=self.sigma, sensitivity=self.sensitivity)
+        return _of_several(Fraction(self.sensitivity), self.sigma, self.coordinates or 1)
+
+    @property
+    def concentrated_loss(self) -> releases.ZeroConcentratedDP:
+        """The same by its rho alone."""
         return _concentrated(Fraction(self.sensitivity), self.sigma)
 
     @property
@@ -99,11 +113,13 @@ class Gaussian(RealNoise):
 
     Rounding is accounted: one number moves by at most :math:`\lceil\Delta/g\rceil` steps. Of the
     ``coordinates`` entries that one person may change, c of them, each is rounded by at most one
-    step more in one world than in the other, so that the L2 distance grows by at most
-    :math:`\sqrt c`, and the release is :math:`(\Delta/g+\sqrt c)^2g^2/2\sigma^2`-zero-concentrated.
+    step more in one world than in the other, so that the L2 distance in steps grows by at most
+    :math:`\sqrt c`.
 
     >>> print(Gaussian(sigma=10.0).loss)
     DiscreteGaussian(sigma=10240.0, sensitivity=1024)
+    >>> print(Gaussian(sigma=10.0, coordinates=4).loss)
+    DiscreteGaussianVector(sigma=10240.0, sensitivity=1026.0, coordinates=4)
     """
 
     description = releases.Gaussian
@@ -140,7 +156,7 @@ class Gaussian(RealNoise):
             return releases.DiscreteGaussian(sigma=self._sigma, sensitivity=steps)
         root = math.isqrt((self.coordinates or 1) * 10**12 - 1) + 1  # rounded up, in millionths
         moved = Fraction(self.sensitivity) / Fraction(self.step) + Fraction(root, 10**6)
-        return _concentrated(moved, self._sigma)
+        return _of_several(moved, self._sigma, self.coordinates or 1)
 
     @property
     def standard_error(self) -> float:
@@ -161,6 +177,21 @@ class Gaussian(RealNoise):
 
     def _noise(self) -> Noise:
         return gaussian_noise(self._sigma)
+
+
+def _of_several(distance: Fraction, sigma: float, coordinates: int) -> Release:
+    """Noise on several numbers: all but Gaussian, or known by its rho where sigma is small."""
+    if sigma < _ALL_BUT_GAUSSIAN:
+        return _concentrated(distance, sigma)
+    near = float(distance)
+    moved = near if near >= distance else math.nextafter(near, math.inf)
+    if moved > LARGEST_DISTANCE:
+        return _concentrated(distance, sigma)
+    vector = releases.DiscreteGaussianVector(
+        sigma=sigma, sensitivity=moved, coordinates=coordinates
+    )
+    close = vector.known_mu() * Fraction(sigma) <= distance * _CLOSE
+    return vector if close else _concentrated(distance, sigma)
 
 
 def _concentrated(distance: Fraction, sigma: float) -> releases.ZeroConcentratedDP:

@@ -41,6 +41,18 @@ class Laplace(RealNoise):
     :math:`\lceil d\rceil + c - 1` in sum, as each entry is rounded up by less than 1 and the sum is
     whole.
 
+    Theorem:
+        Laplace noise on several numbers loses most where one of them moves by the whole L1
+        sensitivity. Proof, for two that move by :math:`s \ge t` in units of the scale: let
+        :math:`0 \le \varepsilon \le s+t`, and M be the loss of the second,
+        which is t with probability 1/2, -t with :math:`e^{-t}/2`, and has the density
+        :math:`e^{-(t-m)/2}/4` between. As :math:`\varepsilon-M \ge -s`, the first then has the
+        delta :math:`(1-e^{(\varepsilon-M-s)/2})_+`. With :math:`c = \varepsilon-s` and
+        :math:`E\,e^{-M/2} = (1+t/2)e^{-t/2}` the two have
+        :math:`1-e^{(c-t)/2}(1+t/2) + E(e^{(c-M)/2}-1)_+`, where the last term is
+        :math:`e^{(c-t)/2}(c+t)/4` from c = -t on, and 0 below. As :math:`c \le t`, that is at most
+        :math:`1-e^{(\varepsilon-s-t)/2}`, the delta of one number that moves by s + t.
+
     >>> print(Laplace(scale=10.0).loss)
     Laplace(scale=10.0, sensitivity=1.0)
     >>> print(Laplace(scale=10.0, granularity=0.25, coordinates=3).loss)
