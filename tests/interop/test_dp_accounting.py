@@ -32,6 +32,7 @@ LAPLACE = dp_event.LaplaceDpEvent(3.0)
 GEOMETRIC = dp_event.DiscreteLaplaceDpEvent(0.5, 2)
 RESPONSE = dp_event.RandomizedResponseDpEvent(0.5, 2)
 CONCENTRATED = dp_event.ZCDpEvent(0.1)
+FIXED_SAMPLE = dp_event.SampledWithoutReplacementDpEvent(10, 5, GEOMETRIC)
 STEP = dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.0))
 
 
@@ -355,7 +356,7 @@ def test_every_kind_of_event_is_read_or_its_refusal_says_why() -> None:
         (dp_event.SingleEpochTreeAggregationDpEvent(1.0, 0), SPECIAL),
         (dp_event.SingleEpochTreeAggregationDpEvent(1.0, []), SPECIAL),
         (dp_event.SampledWithoutReplacementDpEvent(10, 1, GEOMETRIC), ADD_OR_REMOVE),
-        (dp_event.SampledWithoutReplacementDpEvent(10, 1, CONCENTRATED), REPLACE),
+        (dp_event.SampledWithoutReplacementDpEvent(10, 1, FIXED_SAMPLE), REPLACE),
         (dp_event.SampledWithoutReplacementDpEvent(10, 11, GEOMETRIC), REPLACE),
         (dp_event.SampledWithoutReplacementDpEvent(10, 0, GEOMETRIC), REPLACE),
         (dp_event.SampledWithReplacementDpEvent(10, 1, RESPONSE), REPLACE),
@@ -513,6 +514,7 @@ def test_randomized_response_comes_back_with_no_less_loss(
         sample=sample,
         population=20,
     )
+    assert isinstance(release.release, q.Release)
     event = to_dp_event(release.release, neighboring_relation=REPLACE)
     (back,) = from_dp_event(event, neighboring_relation=REPLACE)
     assert isinstance(back, q.RandomizedResponse)
@@ -629,3 +631,20 @@ def test_its_absence_is_said_with_the_extra_that_brings_it() -> None:
     )
     assert "needs dp-accounting" in run(code)
     assert install_command("interop") in run(code)
+
+
+def test_a_sample_of_a_fixed_size_may_be_for_anything_about_replacement() -> None:
+    run = dp_event.ComposedDpEvent(
+        [LAPLACE, CONCENTRATED, dp_event.SelfComposedDpEvent(GAUSSIAN, 3)]
+    )
+    event = dp_event.SampledWithoutReplacementDpEvent(100, 5, run)
+    (release,) = from_dp_event(event, neighboring_relation=REPLACE)
+    assert isinstance(release, q.SampledWithoutReplacement)
+    assert isinstance(release.release, q.ReleaseSum)
+    (whole,) = from_dp_event(
+        dp_event.SampledWithoutReplacementDpEvent(5, 5, run), neighboring_relation=REPLACE
+    )
+    parts, all_of_it = (q.compose(each).epsilon(delta=1e-6) for each in (release, whole))
+    assert parts < all_of_it
+    back = to_dp_event(release, neighboring_relation=REPLACE)
+    assert from_dp_event(back, neighboring_relation=REPLACE) == (release,)

@@ -20,6 +20,7 @@ from quaestor import (
     Laplace,
     MixtureOfGaussians,
     PoissonSampled,
+    PrivacyProfile,
     ProbabilityVectors,
     PureDP,
     RandomizedResponse,
@@ -231,3 +232,116 @@ def test_what_is_made_of_releases_that_count_people_counts_people() -> None:
     for each in (GroupPrivacy(release=CUT, size=2), GroupPrivacy(release=CUT, size=2) + once):
         with pytest.raises(InvalidParameter, match="any size"):
             PoissonSampled(release=each, rate=0.5)
+
+
+# --------------------------------------------------------- a sample of a fixed size
+
+
+def seen_in_samples(laws: list[Masses], ones: int, people: int, sample: int) -> Masses:
+    """What is seen where so many of the people have a 1: every sample is as likely."""
+    ways = [
+        Fraction(
+            math.comb(ones, k) * math.comb(people - ones, sample - k), math.comb(people, sample)
+        )
+        for k in range(sample + 1)
+    ]
+    return [
+        sum((way * law[i] for way, law in zip(ways, laws, strict=True)), Fraction(0))
+        for i in range(len(laws[0]))
+    ]
+
+
+def worst_replacement(laws: list[Masses], people: int, sample: int, at: float) -> Fraction:
+    """Over all data and both directions, by listing them."""
+    seen = [seen_in_samples(laws, ones, people, sample) for ones in range(people + 1)]
+    pairs = itertools.pairwise(seen)
+    return max(max(hockey_stick(a, b, at), hockey_stick(b, a, at)) for a, b in pairs)
+
+
+def neighbouring_laws(rng: random.Random, count: int) -> list[Masses]:
+    laws = [dyadic_of(rng, 3)]
+    for _ in range(count - 1):
+        mixed = [(3 * a + b) / 4 for a, b in zip(laws[-1], dyadic_of(rng, 3), strict=True)]
+        laws.append(mixed)
+    return laws
+
+
+def dyadic_of(rng: random.Random, outcomes: int) -> Masses:
+    cuts = sorted(rng.sample(range(1, 64), outcomes - 1))
+    return [Fraction(b - a, 64) for a, b in itertools.pairwise([0, *cuts, 64])]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_sample_of_a_fixed_size_promises_no_less_than_listing_every_sample(seed: int) -> None:
+    """Profiles, directed pairs and sums of them, on samples of one to three people."""
+    rng = random.Random(seed)
+    sample = rng.choice((1, 1, 2, 3))
+    people = sample + rng.randint(0, 5)
+    laws = neighbouring_laws(rng, sample + 1)
+    times = rng.choice((1, 2)) if sample == 1 else 1
+    places = (0.0, 0.02, 0.1, 0.3, 0.7, 1.5)
+    if sample == 1:
+        inner = ProbabilityVectors(p=floats(laws[0]), q=floats(laws[1])) * times
+    else:
+        worst = [
+            max(hockey_stick(laws[k], laws[k + way], at) for k, way in _steps(sample))
+            for at in places
+        ]
+        deltas = tuple(float(each) * (1 + 1e-12) for each in worst)
+        inner = PrivacyProfile(epsilons=places, deltas=deltas)
+    listed = [[a * b for a in law for b in law] for law in laws] if times == 2 else laws
+    bounds = compose(SampledWithoutReplacement(release=inner, sample=sample, population=people))
+    for at in (0.0, 0.01, 0.05, 0.2, 0.6):
+        found = bounds.delta_bounds(epsilon=at)
+        truth = worst_replacement(listed, people, sample, at)
+        assert truth <= Fraction(found.upper) * (1 + Fraction(1, 10**9)) + Fraction(1, 10**12)
+        if sample == 1:  # the pair itself, not the worst release with its profile
+            assert found.lower <= truth + Fraction(1, 10**12)
+
+
+def _steps(sample: int) -> list[tuple[int, int]]:
+    return [(k, way) for k in range(sample + 1) for way in (-1, 1) if 0 <= k + way <= sample]
+
+
+def test_the_bound_for_a_sum_on_a_sample_is_reached() -> None:
+    """Of one person in two, a symmetric pair: only what points of the profile cost is more."""
+    pair = ProbabilityVectors(p=(0.75, 0.25), q=(0.25, 0.75))
+    step = compose(SampledWithoutReplacement(release=pair * 2, sample=1, population=2))
+    first, second = (
+        [Fraction(9, 16), Fraction(6, 16), Fraction(1, 16)],
+        [Fraction(1, 16), Fraction(6, 16), Fraction(9, 16)],
+    )
+    # the others have the second value: mixtures of both against the second alone
+    mixed = sampled(first, second, 0.5)
+    for at in (0.1, 0.5, 1.0):
+        truth = hockey_stick(mixed, second, at)
+        assert truth <= Fraction(step.delta(epsilon=at)) <= truth * Fraction(101, 100)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_gaussians_on_one_sample_of_a_fixed_size_are_one(count: int) -> None:
+    several = SampledWithoutReplacement(release=Gaussian(sigma=2.0) * count, sample=1, population=9)
+    one = SampledWithoutReplacement(
+        release=GaussianDP(mu=math.sqrt(count) / 2), sample=1, population=9
+    )
+    for at in (0.1, 0.5, 1.0):
+        found = compose(several).delta_bounds(epsilon=at)
+        assert found.overlaps(compose(one).delta_bounds(epsilon=at))
+        assert found.lower > 0.0
+
+
+def test_what_is_about_comings_and_goings_or_counts_people_has_no_fixed_sample() -> None:
+    comes = PoissonSampled(release=Gaussian(sigma=1.0), rate=0.1)
+    fixed = SampledWithoutReplacement(release=PureDP(epsilon=1.0), sample=2, population=5)
+    for inner in (comes, comes + PureDP(epsilon=1.0), fixed, fixed + PureDP(epsilon=1.0)):
+        with pytest.raises(InvalidParameter, match="release"):
+            SampledWithoutReplacement(release=inner, sample=1, population=2)
+    with pytest.raises(InvalidParameter, match="release"):
+        SampledWithoutReplacement(release=3, sample=1, population=2)  # type: ignore[arg-type]
+
+
+def test_a_sum_on_a_sample_of_a_fixed_size_goes_through_json_and_expressions() -> None:
+    run = Gaussian(sigma=1.0) + Laplace(scale=2.0) * 3
+    release = SampledWithoutReplacement(release=run, sample=2, population=9)
+    assert release_from_json(release.to_json()) == release
+    assert parse_release(str(release)) == release

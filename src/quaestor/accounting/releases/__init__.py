@@ -25,7 +25,8 @@ from quaestor.accounting.releases.laplace import Laplace
 from quaestor.accounting.releases.randomized_response import RandomizedResponse
 from quaestor.accounting.releases.release_sum import ReleaseSum, each_release
 from quaestor.accounting.releases.runs.repeat_select import RepeatAndSelect
-from quaestor.accounting.releases.sampled import PoissonSampled, SampledWithoutReplacement
+from quaestor.accounting.releases.runs.without_replacement import SampledWithoutReplacement
+from quaestor.accounting.releases.sampled import PoissonSampled
 from quaestor.accounting.releases.sketch import GraphSketch, MatrixSketch
 from quaestor.accounting.releases.staircase import Staircase
 from quaestor.accounting.releases.vectors import ProbabilityVectors

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 from quaestor.accounting.releases.base import (
     PureLoss,
     Release,
-    check_count,
     check_real,
     counts_of,
     remembered,
@@ -29,10 +28,9 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.releases.opinion import Curve
 
-__all__ = ["OfSample", "PoissonSampled", "SampledWithoutReplacement"]
+__all__ = ["OfSample", "PoissonSampled", "has_one_law"]
 
 _LARGEST_RATE = 1 - 2.0**-40  # of a profile: a larger sample is all but the whole
-_ABOVE = 1 + Fraction(1, 2**50)  # the rate as a float
 
 
 class OfSample(Release):
@@ -50,6 +48,9 @@ class OfSample(Release):
     def counts_people(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
         """That of the whole, unless the sample has a fixed size."""
         return self.release.counts_people
+
+    def _parts(self) -> tuple[tuple[Release, int], ...]:
+        return tuple(counts_of(each_release((self.release,))).items())
 
     def _check_inner(self) -> None:
         inner = self.release
@@ -92,6 +93,24 @@ class OfSample(Release):
         tells = self.release.pure_loss().delta > 0
         known = [cost for cost in (own, None if tells else whole) if cost is not None]
         return min(known, default=None)
+
+    # Of a run of several releases on one sample.
+
+    def _pure_loss_of_parts(self) -> PureLoss:
+        parts = [each.pure_loss() for each, _ in self._parts()]
+        if any(each.epsilon is None for each in parts) and not any(each.delta for each in parts):
+            return PureLoss(None, Fraction(0))
+        return self._pure_loss_of_laws()
+
+    def _least_of(
+        self, own: Fraction | None, parts: list[tuple[Fraction | None, int]]
+    ) -> Fraction | None:
+        tells = any(each.pure_loss().delta for each, _ in self._parts())
+        if tells or any(cost is None for cost, _ in parts):
+            return own
+        costs = ((cost or Fraction(0)) * times for cost, times in parts)
+        whole = sum(costs, Fraction(0))
+        return whole if own is None else min(own, whole)
 
     # From the parameters alone.
 
@@ -142,9 +161,6 @@ class PoissonSampled(OfSample):
             raise InvalidParameter("release", str(self.release), valid)
         object.__setattr__(self, "rate", check_real("rate", self.rate, low=0.0, high=1.0))
 
-    def _parts(self) -> tuple[tuple[Release, int], ...]:
-        return tuple(counts_of(each_release((self.release,))).items())
-
     def one(self) -> Release:
         """The first release of the sample: the only one, if it is simple."""
         return self._parts()[0][0]
@@ -157,7 +173,7 @@ class PoissonSampled(OfSample):
     def is_simple(self) -> bool:
         """Whether it is one release, not itself sampled, with one law for both directions."""
         (one, count), *others = self._parts()
-        return not others and count == 1 and _has_one_law(one)
+        return not others and count == 1 and has_one_law(one)
 
     def _as_one(self, towards: float) -> PoissonSampled | None:
         """The same as a sample of one release, rates and shifts rounded; None where there is none.
@@ -220,10 +236,7 @@ class PoissonSampled(OfSample):
         same = self._as_one(math.inf)
         if same is not None:
             return same.pure_loss()
-        parts = [each.pure_loss() for each, _ in self._parts()]
-        if any(each.epsilon is None for each in parts) and not any(each.delta for each in parts):
-            return PureLoss(None, Fraction(0))
-        return self._pure_loss_of_laws()
+        return self._pure_loss_of_parts()
 
     @remembered
     def concentrated_rho(self) -> Fraction | None:
@@ -254,16 +267,6 @@ class PoissonSampled(OfSample):
         bounded = self.pure_loss().epsilon is not None
         own = Release.log_moment(self, order) if bounded else None
         return self._least_of(own, [(e.log_moment(order), n) for e, n in self._parts()])
-
-    def _least_of(
-        self, own: Fraction | None, parts: list[tuple[Fraction | None, int]]
-    ) -> Fraction | None:
-        tells = any(each.pure_loss().delta for each, _ in self._parts())
-        if tells or any(cost is None for cost, _ in parts):
-            return own
-        costs = ((cost or Fraction(0)) * times for cost, times in parts)
-        whole = sum(costs, Fraction(0))
-        return whole if own is None else min(own, whole)
 
     def outdoes(self, other: Release) -> bool:
         """A smaller sample is a sample of the sample."""
@@ -322,97 +325,7 @@ class PoissonSampled(OfSample):
         return self._opinion(self.rate, adding=True) if self.is_simple() else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampledWithoutReplacement(OfSample):
-    r"""A release on ``sample`` of ``population`` people, drawn without replacement.
-
-    Guarantee:
-        For neighbours that differ by one person's *replacement* [Zhu, Dong, Wang 2022, Proposition
-        30]: with q = sample/population, the pair
-        (1 - q) Q + q P against Q where the loss is positive, and its mirror image where it is
-        negative. The inner release's own promise must be about replacement too.
-        Proof: let R be the release on samples without the person, A and B on samples with one or
-        the other. A sample with the person is one without, with somebody replaced; so of all S
-        with :math:`A(S) = a` both R and B have at least :math:`f(a)`, and P(S) - e^epsilon Q(S) is
-        at most :math:`qa - (e^\varepsilon - 1 + q)f(a)`. Releases with continuous losses (Gaussian
-        and Laplace noise) are counted from points of their profile, a little above it.
-
-    >>> from quaestor import RandomizedResponse, compose
-    >>> one = RandomizedResponse(epsilon=1.0)
-    >>> step = SampledWithoutReplacement(release=one, sample=50, population=100)
-    >>> round(compose(step).epsilon(delta=0.0), 4)  # ln(1 + (e - 1) / 2)
-    0.6201
-    """
-
-    release: Release
-    sample: int
-    population: int
-
-    neighbours: ClassVar[str | None] = "replace_record"
-    counts_people: ClassVar[bool] = True
-
-    @property
-    def bracketed(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
-        """Where the losses are not listed, or those of the whole are between two ends."""
-        listed = self.sample == self.population or self.release.losses_are_listed
-        return self.release.bracketed or not listed
-
-    def __post_init__(self) -> None:
-        """Check the range of every parameter."""
-        self._check_inner()
-        population = check_count("population", self.population)
-        object.__setattr__(self, "population", population)
-        sample = check_count("sample", self.sample, largest=population)
-        object.__setattr__(self, "sample", sample)
-
-    @remembered
-    def losses(self) -> tuple[Law, ...]:
-        """One loss, the same in both directions."""
-        from quaestor.accounting.loss.laws.sampling.sampled import sampled_without_replacement
-
-        return sampled_without_replacement(self._single_loss(), self._rate())
-
-    def _rate(self) -> float:
-        return math.nextafter(self.sample / self.population, 1.0)
-
-    def least_losses(self) -> tuple[Law, ...]:
-        r"""Of what is not listed: removing a person from a Poisson sample.
-
-        Its profile is the same for a positive epsilon, and adding, its mirror image, never has
-        more: the two differ by :math:`s\int(P-Q)` over a set where P is above Q.
-        """
-        if not self.bracketed:
-            return self.losses()
-        whole = self.release.at_least()
-        if self.sample == self.population:
-            return whole.losses()
-        rate = math.nextafter(self.sample / self.population, 0.0)
-        return whole.poisson_sampled_losses(rate)[:1]
-
-    # From the parameters alone.
-
-    @remembered
-    def loss_ends(self) -> tuple[LossEnd, ...] | None:
-        """Replacing a person, where the losses are finitely many."""
-        if not self.release.losses_are_listed:
-            return None
-        ends, rate = self.release.loss_ends(), Fraction(self.sample, self.population)
-        if ends is None or len(ends) != 1 or rate == 1:
-            return ends
-        (end,) = ends
-        outright = end.outright[0] * rate, end.outright[1] * rate * _ABOVE
-        if end.largest is None:
-            return (LossEnd(None, outright),)
-        least, largest = loss_of_sample(end.largest, rate)
-        return (LossEnd((least, largest * _ABOVE), outright),)
-
-    @remembered
-    def opinion(self) -> Opinion | None:
-        """Replacing a person."""
-        return self._opinion(self.sample / self.population, adding=False)
-
-
-def _has_one_law(release: Release) -> bool:
+def has_one_law(release: Release) -> bool:
     """From what is written of its kind: whether its own sampled law is known."""
     plain = not (release.bracketed or release.directed or isinstance(release, OfSample))
     return plain and not release.known_by_moments

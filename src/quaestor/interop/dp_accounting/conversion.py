@@ -13,7 +13,6 @@ from quaestor.accounting.releases import (
     Laplace,
     PoissonSampled,
     PoissonSampledReplaceOne,
-    RandomizedResponse,
     Release,
     ReleaseSum,
     RepeatAndSelect,
@@ -169,16 +168,12 @@ def _read_without_replacement(event: Any, relation: Any) -> Parts:
         return [(NO_PROMISE, 1)]
     if not inner:
         return []
-    release = _one_gaussian(inner) or _only(inner, Laplace, Geometric, RandomizedResponse)
-    if release is None:
-        raise RefusedEventError(
-            event, "a sample for one Laplace or randomized response event, or for Gaussian ones"
-        )
+    release = _one_gaussian(inner) or _run(inner)
     return [(SampledWithoutReplacement(release=release, sample=sample, population=population), 1)]
 
 
 def _write_without_replacement(release: Any, relation: Any) -> Any:
-    event = to_dp_event(release.release, neighboring_relation=relation)
+    event = _run_event(release.release, relation)
     return dp_event.SampledWithoutReplacementDpEvent(release.population, release.sample, event)
 
 

@@ -75,6 +75,13 @@ class ShiftBetween(OfBoundedMu):
         """The floats next to it."""
         return cls(least=_below(exact), most=_above(exact))
 
+    @classmethod
+    def of_squares(cls, least: Fraction, most: Fraction) -> ShiftBetween:
+        """From the squares of both ends."""
+        root = Fraction(math.isqrt((most.numerator << 512) // most.denominator) + 1, 1 << 256)
+        under = Fraction(math.isqrt((least.numerator << 512) // least.denominator), 1 << 256)
+        return cls(least=_below(under), most=_above(root) if most else 0.0)
+
     def known_mu(self) -> Fraction:
         """The upper end."""
         return Fraction(self.most)
