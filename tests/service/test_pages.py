@@ -30,7 +30,15 @@ age = {{ kind = "integer", low = 0, high = 120 }}
 WARDS = "SELECT ward, COUNT(*) AS n, AVG(age) AS mean FROM visits GROUP BY ward"
 COMMENTED = f"{WARDS} /* {EVIL} */"
 PATHS = (
-    *("/ask", "/answers", "/budget", "/budget/research", "/budget/shared", "/datasets"),
+    *(
+        "/ask",
+        "/ask/several",
+        "/answers",
+        "/budget",
+        "/budget/research",
+        "/budget/shared",
+        "/datasets",
+    ),
     *("/approvals", "/ledger?check=yes", "/people", "/tokens", "/accountant", "/nothing"),
 )
 LINK = {"Accept": "text/html"}
@@ -145,6 +153,66 @@ def test_pages_are_read_and_questions_asked_without_a_script(
         assert page.locator("svg polyline").first.is_visible()
         page.get_by_text("As a table").click()
         assert page.get_by_role("group", name="Budget left, as a table").is_visible()
+
+
+SEVERAL = f"{WARDS};\n{COUNT} WHERE ward <> 'x;y'; -- and so on;\nSELECT patient FROM visits;"
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_several_questions_are_priced_asked_and_followed_on_one_page(
+    service: RunningService,
+    browser: Browser,
+    script: bool,  # noqa: FBT001
+) -> None:
+    with visitor(browser, service, "bob", java_script_enabled=script) as bob:
+        page = bob.page
+        page.get_by_role("link", name="several questions at once").click()
+        page.fill("#sql", SEVERAL)
+        page.get_by_label("price in ε").check()
+        page.fill("#epsilon", "0.3" if script else "0.4")
+        page.get_by_role("button", name="Show the prices").click()
+        prices = page.locator("tbody tr")
+        assert prices.count() == 3
+        assert ["fits" in row for row in prices.all_inner_texts()] == [True, True, False]
+        assert not script or bob.axe() == []
+        page.get_by_role("button", name="Ask all and pay").click()
+        page.get_by_role("heading", name="Answers to several").wait_for(timeout=60_000)
+        states = page.locator("tbody td:last-child").all_inner_texts()
+        assert states[:2] == ["answered", "answered"]
+        assert states[2].startswith("refused: ")
+        assert not script or bob.axe() == []
+        page.get_by_role("link", name="SELECT ward").click()
+        assert page.locator("tbody tr").count() >= 4
+        assert bob.complaints == []
+
+
+def test_several_questions_are_sent_once_seen_by_nobody_else_and_never_markup(
+    service: RunningService,
+) -> None:
+    client = _signed_in(service, "ann")
+    page = client.get("/ask/several").text
+    nonce = re.search(r'name="nonce" value="([^"]+)"', page)
+    assert nonce is not None
+    form = {"csrf_token": _token_in(page), "nonce": nonce[1], "action": "ask", "anew": "yes"}
+    form |= {"sql": f"{COUNT}; {COMMENTED}", "account": "research", "by": "epsilon"}
+    form["epsilon"] = "0.2"
+    first, second = (client.post("/ask/several", data=form).headers["location"] for _ in range(2))
+    assert first == second
+    assert EVIL not in client.get(first).text
+    bob = _signed_in(service, "bob")
+    assert bob.get(first).status_code == 404
+    stolen = {"csrf_token": _token_in(bob.get("/ask").text)}
+    assert bob.post(f"{first}/cancel", data=stolen).status_code == 404
+    assert client.post(f"{first}/cancel", data=form).status_code == 303
+    del form["csrf_token"]
+    assert client.post("/ask/several", data=form).status_code == 403
+    form["csrf_token"] = _token_in(page)
+    for sql in (" ; ;", ";".join([COUNT] * 33), "x" * 200_001, f"'{EVIL}"):
+        refused = client.post("/ask/several", data={**form, "sql": sql, "action": "preview"})
+        assert refused.status_code == (200 if EVIL in sql else 422)
+        assert EVIL not in refused.text
+    plan = {**form, "account": "careful", "action": "submit"}
+    assert client.post("/ask/several", data=plan).headers["location"] == "/approvals"
 
 
 def test_somebody_else_cannot_see_what_they_must_not(service: RunningService) -> None:

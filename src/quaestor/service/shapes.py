@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from quaestor.curator.question_batch import MOST_HELD
 
 __all__ = [
+    "MOST_QUESTIONS",
     "AccountantBody",
     "BatchBody",
     "CalibrationBody",
@@ -28,6 +29,7 @@ Positive = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 Delta = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Role = Literal["owner", "approver", "analyst", "auditor"]
+MOST_QUESTIONS = MOST_HELD  # of a batch: all of them are charged before the first is drawn
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 
@@ -111,13 +113,13 @@ class BatchBody(_Body):
         },
     )
 
-    questions: Annotated[list[QuestionBody], Field(min_length=1, max_length=MOST_HELD)]
+    questions: Annotated[list[QuestionBody], Field(min_length=1, max_length=MOST_QUESTIONS)]
 
 
 class PlanBody(_Body):
     """Questions that somebody else is to approve together, on one account."""
 
-    questions: Annotated[list[SubmissionBody], Field(min_length=1, max_length=MOST_HELD)]
+    questions: Annotated[list[SubmissionBody], Field(min_length=1, max_length=MOST_QUESTIONS)]
 
 
 class DecisionBody(_Body):

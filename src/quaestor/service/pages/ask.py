@@ -33,7 +33,7 @@ from quaestor.service.routes.questions import ask
 from quaestor.service.rules import RouteFamily, SomebodyKnown, only
 from quaestor.service.shapes import PreviewBody, QuestionBody, SubmissionBody
 
-__all__ = ["routes"]
+__all__ = ["open_accounts", "routes"]
 
 routes = RouteFamily("/ask", in_schema=False)
 _ANALYSTS = only("analyst")
@@ -46,7 +46,7 @@ _NO_ACCURACY = (
 @routes.get("", may=_ANALYSTS)
 def ask_page(request: Request, service: TheService, caller: SomebodyKnown) -> Response:
     """An empty form."""
-    accounts = _open_accounts(service, caller)
+    accounts = open_accounts(service, caller)
     first = accounts[0]["name"] if accounts else ""
     return _form_page(request, service, caller, AskedQuestion.blank(account=first))
 
@@ -114,7 +114,7 @@ def _form_page(  # noqa: PLR0913  # what the page shows
         request,
         status=200 if problem is None else problem_of(problem)["status"],
         asked=asked,
-        accounts=_open_accounts(service, caller),
+        accounts=open_accounts(service, caller),
         tables=tables,
         figures=FIGURES,
         comparisons=COMPARISONS,
@@ -138,7 +138,7 @@ def _tables(service: ServiceCore) -> list[dict[str, Any]]:
     return [table for dataset in list_datasets(service)["datasets"] for table in dataset["tables"]]
 
 
-def _open_accounts(service: ServiceCore, caller: Caller) -> list[dict[str, Any]]:
+def open_accounts(service: ServiceCore, caller: Caller) -> list[dict[str, Any]]:
     """The accounts on which somebody can ask; those without conditions first."""
     listed = list_accounts(service, caller)["accounts"]
     found = [each for each in listed if not each["closed"]]
@@ -148,5 +148,5 @@ def _open_accounts(service: ServiceCore, caller: Caller) -> list[dict[str, Any]]
 def _paying(service: ServiceCore, caller: Caller, table: str) -> str:
     """The first open account that pays for a table."""
     dataset = next((t["dataset"] for t in _tables(service) if t["table"] == table), "")
-    accounts = _open_accounts(service, caller)
+    accounts = open_accounts(service, caller)
     return next((a["name"] for a in accounts if dataset in a["datasets"]), "")

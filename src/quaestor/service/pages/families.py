@@ -12,6 +12,7 @@ from quaestor.service.pages import (
     home,
     ledger,
     people,
+    several,
     static_files,
 )
 
@@ -21,6 +22,8 @@ PAGES = (
     static_files.routes,
     home.routes,
     ask.routes,
+    several.routes,
+    several.answers,
     answers.routes,
     budget.routes,
     datasets.routes,

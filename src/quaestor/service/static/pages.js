@@ -66,13 +66,16 @@ function price(form) {
   });
 }
 
-// Progress by server-sent events; when it is over, the page shows what came of it.
+// Progress by server-sent events; when all is over, the page shows what came of it.
 function follow(card) {
+  const cells = new Map([...card.querySelectorAll("[data-job]")].map((cell) => [cell.dataset.job, cell]));
   const stream = new EventSource(card.dataset.events);
   stream.addEventListener("phase", (event) => {
     const said = JSON.parse(event.data);
-    find("phase").textContent = said.phase;
-    if (said.state !== "open") {
+    const cell = cells.get(said.id);
+    if (cell) cell.textContent = said.phase;
+    if (said.state !== "open") cells.delete(said.id);
+    if (!cells.size) {
       stream.close();
       location.reload();
     }

@@ -8,6 +8,7 @@ from hashlib import sha256
 from json import dumps
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
 from starlette.datastructures import FormData
 
 from quaestor.service.pages.content.form_fields import read_shape, text_of
@@ -80,7 +81,7 @@ class AskedQuestion:
             said["accuracy"] = {"within": self.within, "confidence": self.confidence}
         return read_shape(shape, {n: v for n, v in said.items() if n in shape.model_fields})
 
-    def key(self, body: PreviewBody) -> str:
+    def key(self, body: BaseModel) -> str:
         """The same page and the same question is the same job."""
         text = dumps([self.nonce, body.model_dump(mode="json")], sort_keys=True)
         return f"page-{sha256(text.encode()).hexdigest()}" if self.nonce else ""
