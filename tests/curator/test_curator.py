@@ -155,6 +155,14 @@ def test_other_noise_or_other_limits_make_another_question(curator: Curator) -> 
         assert curator.ask(BY_WARD, **way).receipt == number + 1
 
 
+@pytest.mark.parametrize("name", ["rows", "groups", "epsilon"])
+def test_what_was_planned_for_one_is_not_taken_for_true(curator: Curator, name: str) -> None:
+    sql, said = "SELECT COUNT(*) AS n FROM visits WHERE age > 31", {"epsilon": 0.5}
+    curator.preview(sql, **{**said, name: 1})  # type: ignore[arg-type]
+    with pytest.raises((RefusedQuery, InvalidParameter)):
+        curator.preview(sql, **{**said, name: True})  # type: ignore[arg-type]
+
+
 def test_a_declared_bound_that_only_a_condition_meets_makes_another_question(
     tmp_path: Path,
 ) -> None:

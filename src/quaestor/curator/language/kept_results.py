@@ -1,7 +1,8 @@
 """What was worked out of an object, kept beside it while both are used.
 
 Objects of the catalog and plans never change. What is made of one is found by the object itself,
-and not by its value: numbers that compare equal (1, 1.0, -0.0 and True) are not written alike.
+and not by its value: numbers that compare equal (1, 1.0, -0.0 and True) are not written alike. What
+callers give is part of a key :func:`as_written`, for the same reason.
 """
 
 from __future__ import annotations
@@ -13,9 +14,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-__all__ = ["KeptResults"]
+__all__ = ["KeptResults", "as_written"]
 
 _T = TypeVar("_T")
+_H = TypeVar("_H", bound="Hashable")
+
+
+def as_written(given: _H) -> tuple[_H, str]:
+    """What a caller gave, as part of a key: what compares equal and is another type is another one.
+
+    >>> as_written(1) == as_written(True)
+    False
+    """
+    return given, repr(given)
 
 
 class KeptResults:

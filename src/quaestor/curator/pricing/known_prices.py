@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quaestor.curator.language.kept_results import KeptResults
+from quaestor.curator.language.kept_results import KeptResults, as_written
 from quaestor.curator.pricing.priced_question import plan_question, price
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def known_plan(
 
     if not isinstance(question, str):
         return make()
-    return _PLANS.or_made(catalog, (analyst, question, rows, groups), make)
+    return _PLANS.or_made(catalog, (analyst, question, as_written((rows, groups))), make)
 
 
 def known_price(query: Query, budget: Budget, catalog: Catalog, **said: Any) -> Priced:
@@ -49,5 +49,5 @@ def known_price(query: Query, budget: Budget, catalog: Catalog, **said: Any) -> 
     def make() -> tuple[Catalog, Priced]:
         return catalog, price(query, budget, catalog, **said)
 
-    of, priced = _PRICES.or_made(query, (budget, *said.items()), make)
+    of, priced = _PRICES.or_made(query, (as_written(budget), *said.items()), make)
     return priced if of is catalog else make()[1]

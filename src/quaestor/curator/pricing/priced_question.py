@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.engine import tables_of
 from quaestor.curator.language.compound import Compound
-from quaestor.curator.language.kept_results import KeptResults
+from quaestor.curator.language.kept_results import KeptResults, as_written
 from quaestor.curator.pricing.editions import EARLIER, LATEST, THIRD
 from quaestor.curator.pricing.noise_choice import ChosenNoise, chosen_noise
 from quaestor.curator.pricing.offers import Accuracy, cuts_by_place, offer, other_editions
@@ -354,7 +354,7 @@ def offer_of(
             outer = outer_plan(query, catalog, cuts_of=cuts)
         return catalog, budget.offer(query, delta=delta, edition=edition, outer=outer)
 
-    of, made = _OFFERS.or_made(query, (budget, delta, edition), make)
+    of, made = _OFFERS.or_made(query, (as_written(budget), delta, edition), make)
     return made if of is catalog else make()[1]
 
 
