@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["COMMAND_LINE", "STARTUPS", "Startup", "cold_lines", "median_seconds"]
+__all__ = ["COMMAND_LINE", "STARTUPS", "Startup", "cold_lines", "median_seconds", "write_visits"]
 
 _RUNS = 5
 
@@ -82,15 +82,20 @@ def cold_lines() -> list[str]:
     ]
 
 
-def _cold(folder: Path) -> list[tuple[float, float]]:
+def write_visits(folder: Path, rows: int) -> None:
+    """A table of so many visits, and the catalog of an account on it."""
     import duckdb
 
     with duckdb.connect(str(folder / "visits.duckdb")) as connection:
         connection.execute(
-            "CREATE TABLE visits AS SELECT i % 10_000 AS patient, 18 + i % 70 AS age "
-            "FROM range(100_000) AS rows(i)"
+            "CREATE TABLE visits AS SELECT i % 10_000 AS patient, 18 + i % 70 AS age "  # noqa: S608
+            f"FROM range({rows}) AS rows(i)"
         )
     (folder / "quaestor.toml").write_text(_CATALOG, encoding="utf-8")
+
+
+def _cold(folder: Path) -> list[tuple[float, float]]:
+    write_visits(folder, 100_000)
     _spent(("-m", "quaestor", "account", "open", "research"), folder)
     found: list[list[tuple[float, float]]] = [[], [], []]
     for run in range(_RUNS + 1):

@@ -5,13 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import duckdb
 import pytest
 
 import quaestor
+from benchmarks.startup import COMMAND_LINE, write_visits
 from quaestor import public_names
 
-EPSILON = ["epsilon", "--delta", "1e-6", "ApproxDP(epsilon=0.1, delta=1e-8) * 30"]
 COUNTED = """
 import json, sys
 sys.argv = ["quaestor", *json.loads(sys.argv[1])]
@@ -22,25 +21,17 @@ except SystemExit as ended:
     assert not ended.code, ended.code
 print(json.dumps(sorted(sys.modules)))
 """
-CATALOG = """
-[tables.visits]
-database = "visits.duckdb"
-unit = "patient"
-rows = 3
-groups = 1
-
-[tables.visits.columns]
-patient = "integer"
-age = { kind = "integer", low = 0, high = 120 }
-
-[accounts.research]
-epsilon = 10.0
-delta = 1e-6
-"""
 QUERY = ["query", "--epsilon", "0.1", "SELECT COUNT(*) AS n, AVG(age) AS mean FROM visits"]
 
-UNUSED = ("quaestor.service", "quaestor.client", "quaestor.audit", "quaestor.interop",
-          "quaestor.curator.reports", "quaestor.curator.inspection")  # fmt: skip
+UNUSED = (
+    *("quaestor.service", "quaestor.client", "quaestor.audit", "quaestor.interop"),
+    *("quaestor.curator.reports", "quaestor.curator.inspection", "quaestor.curator.limits"),
+    *("quaestor.curator.auto_bounds", "quaestor.curator.tuned_tables", "quaestor.curator.preview"),
+    *("quaestor.curator.question_batch", "quaestor.curator.sql.auto_calls"),
+    *("quaestor.ledger.people", "quaestor.ledger.question_jobs", "quaestor.ledger.backup"),
+    *("quaestor.ledger.journal.verification", "quaestor.ledger.journal.export"),
+    *("quaestor.ledger.totals.balance_history", "quaestor.accounting.membership.plan_file"),
+)
 
 
 def modules_of(*words: str, folder: Path | None = None) -> set[str]:
@@ -56,7 +47,7 @@ def modules_of(*words: str, folder: Path | None = None) -> set[str]:
 
 
 def test_the_accountant_imports_its_own_command_and_nothing_of_the_curator() -> None:
-    imported = modules_of(*EPSILON)
+    imported = modules_of(*COMMAND_LINE.arguments[2:])  # without -m quaestor
     commands = {name for name in imported if name.startswith("quaestor.cli.commands.")}
     assert commands == {"quaestor.cli.commands.composition"}
     unwanted = {"quaestor.curator", "quaestor.ledger", "quaestor.public_names", "numpy", "pydantic"}
@@ -67,9 +58,7 @@ def test_the_accountant_imports_its_own_command_and_nothing_of_the_curator() -> 
 def asked(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """What a question imports, on an account that is open."""
     folder = tmp_path_factory.mktemp("asked")
-    (folder / "quaestor.toml").write_text(CATALOG, encoding="utf-8")
-    with duckdb.connect(str(folder / "visits.duckdb")) as connection:
-        connection.execute("CREATE TABLE visits AS SELECT 1 AS patient, 40 AS age")
+    write_visits(folder, 10)
     modules_of("account", "open", "research", folder=folder)
     return modules_of(*QUERY, folder=folder)
 

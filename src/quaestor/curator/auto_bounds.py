@@ -20,7 +20,6 @@ from quaestor.curator.limits.question_bounds import (
 from quaestor.curator.pipeline import answer_to, priced
 from quaestor.curator.preview import meter_preview, preview
 from quaestor.curator.pricing.priced_question import Priced
-from quaestor.curator.sql.auto_calls import read_auto
 from quaestor.curator.stored_answers import given_before
 from quaestor.curator.tuned_tables import measured, priced_tune, units_by_bin
 from quaestor.errors import BudgetExceeded, RefusedQuery
@@ -37,21 +36,13 @@ if TYPE_CHECKING:
     from quaestor.ledger import Account
     from quaestor.ledger.price import Price
 
-__all__ = ["answered_auto", "auto_of", "preview_auto"]
+__all__ = ["answered_auto", "preview_auto"]
 
 _INSTEAD = (
     "write CLAMP(x, 0, 100) with bounds of your own, or let the data owner choose bounds of the "
     "table: quaestor dataset tune"
 )
 _BEFORE = "The histogram was paid for before."
-
-
-def auto_of(inquiry: Inquiry) -> AutoText | None:
-    """The question's calls of ``AUTO``, if it is SQL and has some."""
-    question = inquiry.question
-    if not isinstance(question, str) or "auto" not in question.lower():
-        return None
-    return read_auto(question)
 
 
 class _Way:

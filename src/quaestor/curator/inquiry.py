@@ -10,8 +10,9 @@ from quaestor.ledger.charge import PATIENCE
 if TYPE_CHECKING:
     from quaestor.curator.builder.tables import AnyQuestion
     from quaestor.curator.pricing.priced_question import Budget
+    from quaestor.curator.sql.auto_calls import AutoText
 
-__all__ = ["Inquiry"]
+__all__ = ["Inquiry", "auto_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +35,13 @@ class Inquiry:
     """The id of the question, if it was asked of a service: it is charged once at most."""
     patience: float = PATIENCE
     """How many seconds to wait for somebody else who asks the same."""
+
+
+def auto_of(inquiry: Inquiry) -> AutoText | None:
+    """The question's calls of ``AUTO``, if it is SQL and has some."""
+    question = inquiry.question
+    if not isinstance(question, str) or "auto" not in question.lower():
+        return None
+    from quaestor.curator.sql.auto_calls import read_auto  # few questions have any
+
+    return read_auto(question)

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quaestor.curator.answers.answer import Answer
-from quaestor.curator.auto_bounds import answered_auto, auto_of
+from quaestor.curator.auto_bounds import answered_auto
 from quaestor.curator.charged_questions import ChargedQuestion, released
 from quaestor.curator.engines.stop import refuse_stopped
+from quaestor.curator.inquiry import auto_of
 from quaestor.curator.pipeline import charged, priced
 from quaestor.errors import AnswerPending, QuaestorError
 

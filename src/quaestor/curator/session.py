@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from quaestor.curator.accounts import declared_for, open_from_catalog
-from quaestor.curator.auto_bounds import answered_auto, auto_of, preview_auto
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
 from quaestor.curator.engines.engine import EnginePool
-from quaestor.curator.limits.tune_plan import plan_tune
-from quaestor.curator.pipeline import Inquiry, answered, priced, submitted
+from quaestor.curator.inquiry import Inquiry, auto_of
+from quaestor.curator.pipeline import answered, priced, submitted
 from quaestor.curator.plan_question import PlanQuestion
-from quaestor.curator.preview import preview
 from quaestor.curator.pricing.priced_question import Budget, plan, price
-from quaestor.curator.question_batch import QuestionBatch
 from quaestor.curator.stored_answers import given_before, kept_answer
-from quaestor.curator.tuned_tables import preview_tune, refuse_dependent, tune
 from quaestor.errors import InvalidParameter, UnknownAccount
 from quaestor.ledger import Ledger
 
@@ -33,6 +29,7 @@ if TYPE_CHECKING:
     from quaestor.curator.preview import Preview
     from quaestor.curator.pricing.accuracy import Accuracy
     from quaestor.curator.pricing.budget_shares import Noise
+    from quaestor.curator.question_batch import QuestionBatch
     from quaestor.curator.tuned_tables import TunedTable
     from quaestor.errors import QuaestorError
     from quaestor.ledger import Account
@@ -218,8 +215,12 @@ class Curator:
 
     def previewed(self, inquiry: Inquiry) -> Preview:
         """What :meth:`preview` says, of an inquiry."""
+        from quaestor.curator.preview import preview
+
         auto = auto_of(inquiry)
         if auto is not None:
+            from quaestor.curator.auto_bounds import preview_auto
+
             return preview_auto(auto, inquiry, catalog=self.catalog, accounts=self._accounts)
         payer, asked = priced(inquiry, catalog=self.catalog, accounts=self._accounts)
         free = not inquiry.anew and given_before(payer, asked, inquiry) is not None
@@ -299,7 +300,11 @@ class Curator:
     ) -> Answer:
         """What :meth:`ask` answers, of an inquiry, with a progress of its own."""
         auto = auto_of(inquiry)
-        way = answered if auto is None else partial(answered_auto, auto)
+        way = answered
+        if auto is not None:
+            from quaestor.curator.auto_bounds import answered_auto
+
+            way = partial(answered_auto, auto)
         return way(
             inquiry,
             catalog=self.catalog,
@@ -388,6 +393,8 @@ class Curator:
         return self._batch(progress or self.progress).each(inquiries)
 
     def _batch(self, progress: Callable[[str], None]) -> QuestionBatch:
+        from quaestor.curator.question_batch import QuestionBatch
+
         return QuestionBatch(
             catalog=self.catalog,
             accounts=self._accounts,
@@ -516,6 +523,8 @@ class Curator:
             RefusedQuery: a dashboard depends on the table as it is; nothing was charged.
             BudgetExceeded: the account cannot pay; nothing was charged.
         """
+        from quaestor.curator.tuned_tables import tune
+
         plan = self._tune_plan(table, epsilon, columns, caps, question, question_epsilon)
         inquiry = _tune_inquiry(plan, account, analyst, approval=approval, anew=anew)
         return tune(
@@ -540,6 +549,8 @@ class Curator:
         anew: bool = False,
     ) -> tuple[TunePlan, Preview]:
         """What :meth:`tune` would measure, and cost; no data are touched."""
+        from quaestor.curator.tuned_tables import preview_tune
+
         plan = self._tune_plan(table, epsilon, columns, caps, question, question_epsilon)
         inquiry = _tune_inquiry(plan, account, analyst, approval="", anew=anew)
         return plan, preview_tune(plan, inquiry, catalog=self.catalog, accounts=self._accounts)
@@ -553,6 +564,9 @@ class Curator:
         question: str | None,
         question_epsilon: float | None,
     ) -> TunePlan:
+        from quaestor.curator.limits.tune_plan import plan_tune
+        from quaestor.curator.tuned_tables import refuse_dependent
+
         plan = plan_tune(
             self.catalog,
             table,

@@ -15,12 +15,10 @@ from quaestor.ledger.journal.charge_counts import ChargeCounts, ChargeFacts, cha
 from quaestor.ledger.journal.declarations import read_declarations
 from quaestor.ledger.journal.entries import read_entries
 from quaestor.ledger.journal.events import opened_by, opened_under
-from quaestor.ledger.journal.verification import verify_account
 from quaestor.ledger.promise import promise_of
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.successors import Together, predecessors
 from quaestor.ledger.theory import PRICING
-from quaestor.ledger.totals.balance_columns import balance_history
 from quaestor.ledger.totals.holder_standings import (
     holder_standing,
     holder_standings,
@@ -244,6 +242,8 @@ class AccountView(Presented, ABC):
         Where the account has quotas, an analyst's history is that of the own quota: it says
         nothing of other analysts. Without a name it is the owner who looks, at the total.
         """
+        from quaestor.ledger.totals.balance_columns import balance_history
+
         if analyst:
             texts.name("analyst", analyst)
         with self._store.reading() as session:
@@ -280,6 +280,8 @@ class AccountView(Presented, ABC):
         Raises:
             LedgerCorrupted: something does not hold together; it names the first such place.
         """
+        from quaestor.ledger.journal.verification import verify_account
+
         with self._store.reading() as session:
             return verify_account(session, self.name, head=head)
 

@@ -22,11 +22,7 @@ from quaestor.ledger.journal.appender import read_state, write_alone
 from quaestor.ledger.journal.data_versions import refresh
 from quaestor.ledger.journal.declarations import checked_declared, refuse_known_sources
 from quaestor.ledger.journal.events import Event, opened_by
-from quaestor.ledger.journal.export import export_events
-from quaestor.ledger.journal.verification import verify_account
-from quaestor.ledger.people.registry import People
 from quaestor.ledger.price import Request
-from quaestor.ledger.question_jobs import QuestionJobs
 from quaestor.ledger.store import statements as sql
 from quaestor.ledger.store.address import open_store
 from quaestor.ledger.successors import check_predecessor, is_closed, predecessors
@@ -40,6 +36,8 @@ if TYPE_CHECKING:
     from quaestor.ledger.jobs import Pending
     from quaestor.ledger.journal.declarations import DatasetDigests
     from quaestor.ledger.journal.verification import Verification
+    from quaestor.ledger.people.registry import People
+    from quaestor.ledger.question_jobs import QuestionJobs
     from quaestor.ledger.store.base import Session
 
 __all__ = ["Ledger"]
@@ -91,11 +89,15 @@ class Ledger:
     @property
     def people(self) -> People:
         """Who may use a service over this ledger."""
+        from quaestor.ledger.people.registry import People
+
         return People(self._store)
 
     @property
     def questions(self) -> QuestionJobs:
         """What was asked of a service over this ledger."""
+        from quaestor.ledger.question_jobs import QuestionJobs
+
         return QuestionJobs(self._store)
 
     def close(self) -> None:
@@ -273,12 +275,16 @@ class Ledger:
                     raise LedgerCorrupted(
                         f"account {name!r}", "its head was recorded, but the account is missing"
                     )
+        from quaestor.ledger.journal.verification import verify_account
+
         self.people.verify()
         with self._store.reading() as session:
             return tuple(verify_account(session, name, head=noted.get(name)) for name in names)
 
     def export(self, form: str = "jsonl", *, account: str | None = None) -> Iterator[str]:
         """Every event as a line of ``jsonl`` or ``csv``: of one account, or of all."""
+        from quaestor.ledger.journal.export import export_events
+
         names = (
             [each.name for each in self.accounts()]
             if account is None

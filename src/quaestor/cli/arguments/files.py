@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.membership.plan_file import plan_from_toml
 from quaestor.errors import InvalidParameter, InvalidPlan
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ def read_plan(path: Path) -> Plan:
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         raise InvalidPlan(str(path), f"cannot be read ({reason}); give a TOML file") from None
+    from quaestor.accounting.membership.plan_file import plan_from_toml
+
     return plan_from_toml(text)
 
 
