@@ -68,6 +68,40 @@ class SampledGaussianCells:
         return -last, masses[::-1], beyond  # those beyond lose less than any other
 
 
+@dataclass(frozen=True)
+class SampledLaplaceCells:
+    """The losses of one sampled Laplace release, between multiples of a gap: all are bounded."""
+
+    scale: float
+    rate: float
+    removing: bool
+
+    @property
+    def most(self) -> float:
+        """The largest log-ratio there is."""
+        return math.log1p(self.rate * math.expm1(1 / self.scale))
+
+    def masses(self, gap: float, most: float) -> tuple[int, np.ndarray, float]:
+        """The same, from the distribution of the noise's own log-ratio in either world."""
+        largest = 1 / self.scale
+        first = math.floor(math.log1p(self.rate * math.expm1(-largest)) / gap)
+        last = math.ceil(most / gap) + 1
+        inner = np.expm1(gap * np.arange(first, last + 1)) / self.rate
+        edges = np.log1p(np.maximum(inner, math.expm1(-largest) * (1 + 1e-12)))
+        inside = np.clip(edges, -largest, largest)
+        # at most l, atoms included: 1 - e^(-(l + e)/2)/2 without the person, e^((l - e)/2)/2 with
+        without = 1 - np.exp(-(inside + largest) / 2) / 2
+        changed = np.exp((inside - largest) / 2) / 2
+        for edge in (without, changed):
+            edge[edges < -largest] = 0.0
+            edge[edges >= largest] = 1.0
+            edge[0] = 0.0
+        masses = np.diff(without)
+        if self.removing:
+            return first, (1 - self.rate) * masses + self.rate * np.diff(changed), 0.0
+        return -last, masses[::-1], 0.0
+
+
 Masses = Callable[[float, float], tuple[int, np.ndarray, float]]
 
 

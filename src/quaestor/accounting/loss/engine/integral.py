@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from quaestor.accounting.loss.engine.saddle_point import NEGLIGIBLE, SaddlePoint
+from quaestor.accounting.numerics.transform_sizes import smooth_size
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _LARGEST_BLOCK = 1.02  # ratio of the ends of a block of the tail
 _MANY_BLOCKS = 6000  # where wide ones say too little
 _LITTLE_WORK = 1e6  # evaluations of e^(sL) for which a closer look does not pay
 _MOST_NODES = 1_200_000
+_LARGEST_TRANSFORM = 1 << 18  # nodes of a line on a lattice
 _MOST_WORK = 1.2e7  # evaluations of e^(sL), about half a second
 _TOO_MUCH_WORK = 4 * _MOST_WORK  # where the moment bound has to do
 
@@ -150,7 +152,12 @@ def planned(product: Product, epsilon: float, *, width: float) -> LinePlan:
     theta, reach, lattice = point.theta, point.reach, product.lattice()
     smoothing = 0.0
     if lattice is not None:
-        reach = 2 * max(math.ceil(reach / lattice.gap / 2), 1) * lattice.gap  # an even number
+        turns = max(math.ceil(reach / lattice.gap / 2), 1)
+        if product.by_transform:
+            turns = smooth_size(turns)
+            if turns > _LARGEST_TRANSFORM:
+                raise BeyondFloats("the lattice is too fine for a line")
+        reach = 2 * turns * lattice.gap  # an even number
     elif product.gaussian_variance() < (least := width / abs(point.slope * (point.slope + 1)) / 2):
         smoothing = least
     if not (1e-280 < reach < 1e280 and math.isfinite(point.spread)):

@@ -37,7 +37,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class Line:
     aside: SetAside | None = None  # what was left out, and is added to delta
 
     @classmethod
-    def through(cls, product: Product, epsilon: float, *, width: float) -> Line:
+    def through(cls, product: Product, epsilon: float, *, width: float) -> Self:
         """The line that suits ``epsilon``, smoothed for a relative ``width`` of delta.
 
         Raises :class:`~quaestor.errors.BeyondFloats` where the numbers are.
@@ -92,7 +92,7 @@ class Line:
         return cls.along(product, plan)
 
     @classmethod
-    def along(cls, product: Product, plan: LinePlan) -> Line:
+    def along(cls, product: Product, plan: LinePlan) -> Self:
         """The line of a plan for these losses. Raises as :meth:`through` does."""
         with certified_arithmetic():
             line = cls._along(product, plan)
@@ -101,7 +101,7 @@ class Line:
         return line
 
     @classmethod
-    def _along(cls, product: Product, plan: LinePlan) -> Line:
+    def _along(cls, product: Product, plan: LinePlan) -> Self:
         integral, point, extent, limited = plan
         smoothing, second = integral.smoothing, point.second
         nodes = integral.nodes(extent)
@@ -151,27 +151,9 @@ class Line:
         return Bounds(lower=min(max(lower, 0.0), 1.0), upper=min(max(upper, lower, 0.0), 1.0))
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
-        fixed = self._kernel
-        if fixed.furthest * abs(epsilon) * 4 * UNIT > _LARGEST_TURN:
-            return 0.0, 1.0  # the angles are not known
-        bells = np.exp(self.values - 1j * (self.nodes.imag * epsilon))
-        kernel, factors, blur = fixed.at(epsilon)
-        # np.sum adds in pairs: some forty units of the sizes, where a product may take any order
-        total = float(np.sum((bells * kernel).real))
-        slope = 4.01 * UNIT * abs(epsilon)
-        doubt = self.tail.delta + sum(
-            factor * (1.0011 * row.base + (slope + blur) * row.steep)
-            for factor, row in zip(factors, fixed.rows, strict=True)
-        )
+        total, doubt, smoothed = self._sums(epsilon)
         log_scale = self.peak - self.theta * epsilon
         log_doubt = UNIT * 8 * (abs(self.peak) + abs(self.theta * epsilon)) + float(self.errors[0])
-        smoothed = 0.0
-        if self.smoothing > 0.0:
-            density = float(np.sum(fixed.weights * bells.real)) + self.tail.density
-            density = max(density + 1.0011 * fixed.density.base + slope * fixed.density.steep, 0.0)
-            smoothed = (
-                self.smoothing * math.exp(min(self.smoothing / 8, 700.0)) * density * 1.000001
-            )
         if not (log_scale < 700.0 and log_doubt < 700.0 and doubt < _LARGEST_DOUBT):
             return 0.0, 1.0  # a line so unsuitable that it says nothing
         scale = math.exp(log_scale)  # what underflow takes away is added below
@@ -184,6 +166,30 @@ class Line:
             lower = 1.0 - (total + doubt + smoothed) * scale * wide - 4 * UNIT
             upper = 1.0 - max(total - less, 0.0) * scale / wide + 4 * UNIT
         return lower, upper
+
+    def _sums(self, epsilon: float) -> tuple[float, float, float]:
+        """The sum over the nodes, what it can be off by, and what smoothing added at most.
+
+        All relative to the scale.
+        """
+        fixed = self._kernel
+        if fixed.furthest * abs(epsilon) * 4 * UNIT > _LARGEST_TURN:
+            raise BeyondFloats("the angles are not known")
+        bells = np.exp(self.values - 1j * (self.nodes.imag * epsilon))
+        kernel, factors, blur = fixed.at(epsilon)
+        # np.sum adds in pairs: some forty units of the sizes, where a product may take any order
+        total = float(np.sum((bells * kernel).real))
+        slope = 4.01 * UNIT * abs(epsilon)
+        doubt = self.tail.delta + sum(
+            factor * (1.0011 * row.base + (slope + blur) * row.steep)
+            for factor, row in zip(factors, fixed.rows, strict=True)
+        )
+        if self.smoothing == 0.0:
+            return total, doubt, 0.0
+        density = float(np.sum(fixed.weights * bells.real)) + self.tail.density
+        density = max(density + 1.0011 * fixed.density.base + slope * fixed.density.steep, 0.0)
+        grown = self.smoothing * math.exp(min(self.smoothing / 8, 700.0))
+        return total, doubt, grown * density * 1.000001
 
     @cached_property
     def _kernel(self) -> Kernel:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.loss.engine.brackets import Brackets
 from quaestor.accounting.loss.engine.enumeration import enumerated
 from quaestor.accounting.loss.engine.inversion import Line
 from quaestor.accounting.loss.engine.loss_sum import Product
@@ -46,6 +47,7 @@ _FINEST = 1e-6  # relative, in epsilon: where the search ends
 _WAYS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 8.0, 64.0)  # above a guess, as shares of it
 _NEAR = 0.1  # relative, in epsilon: where a line was drawn for about the right place
 _NEIGHBOURS = 2  # lines that are asked before another one is drawn
+_NARROW = 1e-3  # relative: brackets that leave no more open are not improved on
 _VAGUE = 1e-2  # a line that knows less than this asks the moment bound too
 
 
@@ -60,6 +62,7 @@ class LossProfile(Profile):
         self._inherited: list[Line] = []
         self._shares = False
         self._rare = _rare_outcomes(self.product, width)
+        self._brackets = Brackets.of(self.product, width=width)
         self._log_kept, self._told = _log_kept(laws), _least_told(laws)
         listed = enumerated(self.product)
         self._exact = self.product.closed_form() if listed is None else listed.bounds
@@ -70,6 +73,7 @@ class LossProfile(Profile):
         narrower.width = min(width / 10, _WIDTH)
         narrower._lines, narrower._inherited = {}, []
         narrower._rare = _rare_outcomes(self.product, narrower.width)
+        narrower._brackets = Brackets.of(self.product, width=narrower.width)
         return narrower
 
     def shared(self) -> LossProfile:
@@ -84,6 +88,7 @@ class LossProfile(Profile):
         longer.product = self.product.then(laws)
         longer._lines, longer._exact = {}, None
         longer._rare = _rare_outcomes(longer.product, self.width)
+        longer._brackets = Brackets.of(longer.product, width=self.width)
         added = Product(laws)
         lines = [*self._lines.values(), *self._inherited][-2:]
         longer._inherited = []
@@ -113,6 +118,11 @@ class LossProfile(Profile):
             return Bounds(lower=0.0, upper=0.0 if epsilon > 1e-300 else 5e-324)
         if self._exact is not None:
             return self._exact(epsilon)
+        if self._brackets is not None and self._brackets.are_best(epsilon):
+            found = self._brackets.delta(epsilon)
+            if found.relative_width <= _VAGUE:
+                return found
+            return found.intersection(self._on(self._line(epsilon), epsilon))
         return self._on(self._line(epsilon), epsilon)
 
     def _on(self, line: Line | None, epsilon: float) -> Bounds:
@@ -242,6 +252,23 @@ class LossProfile(Profile):
                 largest=largest,
                 polish=4,
             )
+        found = Bounds(lower=0.0, upper=largest)
+        if self._brackets is not None and self._brackets.are_best(guess):
+            found = self._on_brackets(self._brackets, delta, largest)
+            if found.relative_width <= _NARROW:
+                return found
+        return found.intersection(self._search_on_lines(delta, guess, largest))
+
+    def _on_brackets(self, brackets: Brackets, delta: float, largest: float) -> Bounds:
+        """The same on pairs of lines on a lattice."""
+        return brackets.epsilon(
+            lambda pair, guess: self._solved(pair.delta, delta, guess=guess, largest=largest),
+            delta=max(delta - outward(self._failure()).upper, 5e-324),
+            largest=largest,
+        )
+
+    def _search_on_lines(self, delta: float, guess: float, largest: float) -> Bounds:
+        """The same on lines through the losses themselves."""
         if self._rare is not None and not self._inherited and not self._rare.suits(guess):
             return self._search_without_rare(self._rare, delta, largest)
         found = Bounds(lower=0.0, upper=largest)

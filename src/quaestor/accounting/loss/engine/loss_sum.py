@@ -54,6 +54,11 @@ class Product:
         """Whether some of the losses have outcomes that are better left out."""
         return any(law.can_be_truncated for law, _ in self.terms)
 
+    @property
+    def by_transform(self) -> bool:
+        """Whether the moments on a line are a Fourier transform."""
+        return any(law.by_transform for law, _ in self.terms)
+
     def truncated(
         self, lost: float, *, above: float = math.inf, deficit: Deficit | None = None
     ) -> Product:

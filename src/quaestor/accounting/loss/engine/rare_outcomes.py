@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.engine.loss_sum import Product
     from quaestor.accounting.loss.engine.set_aside import Deficit
 
-__all__ = ["COARSE", "RareOutcomes", "crossing", "least_width"]
+__all__ = ["COARSE", "RareOutcomes", "crossing", "is_quick", "least_width"]
 
 _SHARE = 1e-8  # of delta: outcomes that are rare beside it, at the usual width
 _LEAST = 1e-296  # of probabilities that are told from 0
@@ -35,6 +35,7 @@ _CHEAP_NODES = 12_000  # where a narrower line costs hardly more
 _PATIENT = 3  # times as many for a narrower answer than usual
 _USUAL = 1e-4  # the width that lines have unless another is asked for
 _FEW_NODES = 1500  # up to which a line through all losses is the quicker one
+_LITTLE_WORK = 1e6  # exponentials, about a twentieth of a second
 _LITTLE_EFFORT, _MOST_EFFORT = 5e6, 3e7  # terms to sum, for a line through all losses
 _LARGEST_THETA = 100.0
 _TINY = 0.1  # spreads for which a line between -1 and 0 says little
@@ -97,16 +98,8 @@ class RareOutcomes:
             return line
 
     def suits(self, epsilon: float) -> bool:
-        """Whether a line through all losses does: if the moment falls off about as a bell does."""
-        try:
-            point = SaddlePoint.of(self.product, epsilon)
-            if abs(point.theta) > _LARGEST_THETA or (point.theta < 0 and point.spread < _TINY):
-                return False
-            nodes = np.asarray(point.theta + 1j * np.array([0.0, _SPREADS / point.spread]))
-            values, _ = self.product.nominal_log_moment(nodes)
-            return bool(values[0].real - values[1].real >= _FALLS)
-        except (BeyondFloats, ValueError, MemoryError):
-            return False
+        """Whether a line through all losses does."""
+        return suits(self.product, epsilon)
 
     def _whole(self, epsilon: float, width: float) -> Line | None:
         """A line through all losses, where that is the quicker one."""
@@ -147,6 +140,31 @@ class RareOutcomes:
         except (BeyondFloats, ValueError, MemoryError):
             return False
         return line.delta(epsilon).upper <= delta
+
+
+def suits(product: Product, epsilon: float) -> bool:
+    """Whether a line through these losses does: if the moment falls off about as a bell does."""
+    try:
+        point = SaddlePoint.of(product, epsilon)
+        if abs(point.theta) > _LARGEST_THETA or (point.theta < 0 and point.spread < _TINY):
+            return False
+        nodes = np.asarray(point.theta + 1j * np.array([0.0, _SPREADS / point.spread]))
+        values, _ = product.nominal_log_moment(nodes)
+        return bool(values[0].real - values[1].real >= _FALLS)
+    except (BeyondFloats, ValueError, MemoryError):
+        return False
+
+
+def is_quick(product: Product, epsilon: float, *, width: float) -> bool:
+    """Whether a line through these losses suits and takes little work."""
+    if not suits(product, epsilon):
+        return False
+    try:
+        with certified_arithmetic():
+            plan = planned(product, epsilon, width=width)
+    except (BeyondFloats, ValueError, MemoryError):
+        return False
+    return plan.extent.size <= _FEW_NODES and plan.integral.work(plan.extent) <= _LITTLE_WORK
 
 
 def least_width(line: Line, drawn: float, width: float, *, cheap: bool = False) -> float:

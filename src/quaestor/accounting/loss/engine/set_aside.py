@@ -85,6 +85,10 @@ class SetAside:
             chance=deficit.chance,
         )
 
+    def losing(self, more: float) -> Self:
+        """The same where so much more may be lost, which leaves room for rounding."""
+        return replace(self, lost=self.lost + more)
+
     def with_others(self) -> Self:
         """The same beside other losses, of which nothing is known."""
         return replace(self, limit=-math.inf)

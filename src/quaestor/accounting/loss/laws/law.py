@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.loss.laws.closed_form import Curve
     from quaestor.accounting.loss.laws.finite import FiniteLoss
+    from quaestor.accounting.loss.laws.lattices.bracket import Bracket
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = [
@@ -88,6 +89,15 @@ class Law(ABC):
     """What else was left out of it: see ``truncated``."""
 
     can_be_truncated: bool = False
+
+    by_transform: bool = False
+    """Whether its moments on a line are one Fourier transform of its masses."""
+
+    least_gap: float = math.inf
+    """The least gap of a lattice that it can be moved to; infinite if it has no ``bracket``."""
+
+    span: float = 0.0
+    """How far apart its two heavy atoms are, which are better on a lattice than between."""
 
     known_by_moments_only: bool = False
     """Whether only upper bounds on real moments are known, and not a pair."""
@@ -162,6 +172,13 @@ class Law(ABC):
         losses with their counts.
         """
         return [(self, 1)]
+
+    def bracket(self, gap: float, lost: float) -> Bracket | None:  # noqa: ARG002
+        """Atoms that tell less and atoms that tell more, their losses about a gap apart.
+
+        Both may lack outcomes of probability ``lost``. None where they are not known.
+        """
+        return None
 
     def reversed_loss(self) -> Law | None:
         """The loss with its sign changed, seen under the second hypothesis; None if not known."""

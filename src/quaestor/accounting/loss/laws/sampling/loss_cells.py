@@ -26,6 +26,7 @@ import numpy as np
 from quaestor.accounting.loss.laws.sampling.noise_panels import legendre_rule
 from quaestor.accounting.loss.laws.sampling.sampled_noise import ROOT, MomentSum
 from quaestor.accounting.numerics.complexes import UNIT
+from quaestor.accounting.numerics.transform_sizes import smooth_size
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class LossCells:
         least = max(2 * count, period / (noise.mu * _LONGEST))
         if not least < _MOST:
             raise BeyondFloats("the losses are too far apart for a transform")
-        size = _smooth_size(math.ceil(least))
+        size = smooth_size(math.ceil(least))
         length = period / size
         slant = max(length / (_LONGEST * noise.mu), -math.expm1(-_CELLS_TO_THE_END * length))
         if not slant < 1.0:
@@ -144,8 +145,3 @@ class LossCells:
             best = np.where(fits, np.minimum(best, nats), best)
         known = np.exp(np.minimum(best, 600.0))
         return float(np.sum(known)) * half * 64 / 15 / (ROOT * mu) * 1.001
-
-
-def _smooth_size(least: int) -> int:
-    """The next size whose transform is quick: 2^a, 3 * 2^a or 5 * 2^a."""
-    return min(factor << max(math.ceil(math.log2(least / factor)), 0) for factor in (1, 3, 5))

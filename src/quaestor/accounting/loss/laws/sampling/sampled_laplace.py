@@ -26,12 +26,14 @@ from quaestor.accounting.loss.engine.exponential_sums import ExponentialSums
 from quaestor.accounting.loss.laws.closed_form import blurred, laplace_delta, sampled
 from quaestor.accounting.loss.laws.law import Law, decay_of_atoms
 from quaestor.accounting.loss.laws.mixture import in_blocks, log_mixture, log_mixture_size
+from quaestor.accounting.loss.laws.sampling.laplace_cells import laplace_bracket
 from quaestor.accounting.numerics.certified_arithmetic import certified_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT
 from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.closed_form import Curve
+    from quaestor.accounting.loss.laws.lattices.bracket import Bracket
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
 __all__ = ["SampledLaplaceLoss"]
@@ -41,6 +43,8 @@ _RHOS = tuple(1.5 * 1.15**i for i in range(18))
 _PANELS_PER_UNIT = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0)
 _LARGEST_RULE = 500
 _LARGEST_EPSILON = 1e5  # beyond which there are too many panels
+_LEAST_EPSILON, _LARGEST_BRACKET, _LEAST_RATE = 1e-8, 100.0, 1e-18  # where brackets are known
+_MOST_GAPS = 1 << 17  # between the atoms
 _NEAR = 30.0  # exponents up to which M - 1 is summed by itself
 _FASTEST = 3000.0  # oscillations beyond which no rule follows
 _CHUNK = 1 << 19  # elements treated at once, to bound memory
@@ -70,11 +74,17 @@ class SampledLaplaceLoss(Law):
         self.largest = float(abs(ratios[1 if removing else 0])) * (1 + 1e-13)
         logs = np.array([-math.log(2), -math.log(2) - epsilon])
         self._ends = np.array([-epsilon, epsilon])
+        if _LEAST_EPSILON < epsilon < _LARGEST_BRACKET and rate > _LEAST_RATE:
+            self.span = float(ratios[1] - ratios[0])
+            self.least_gap = self.span / _MOST_GAPS
         self.atoms = (ratios, logs + ratios) if removing else (-ratios, logs)
 
     def curve(self, count: int) -> Curve | None:
         plain = partial(laplace_delta, blurred(self.epsilon))
         return sampled(plain, self.rate, removing=self.removing) if count == 1 else None
+
+    def bracket(self, gap: float, lost: float) -> Bracket:  # noqa: ARG002
+        return laplace_bracket(self.epsilon, self.rate, gap, removing=self.removing)
 
     def _log_ratio(self, x: Floats) -> Floats:
         return log_mixture(x, self.rate)
