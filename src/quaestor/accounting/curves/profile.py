@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Profile", "TheoremName", "WorldPair", "least_epsilon", "step_out"]
 
 _ZERO = Bounds.exactly(0.0)
+_SURELY = 0.75  # of a guess: where delta is mostly far more than what is looked for
 _MOST_STEPS = 48  # each four times as long as the one before
 
 
@@ -44,6 +45,9 @@ class Profile(ABC):
 
     knows_its_end: bool = False
     """Whether it is exact where nothing is left but what is told outright."""
+
+    takes_long: bool = False
+    """Whether a bracket from the privacy-loss engine is had much sooner than its answers."""
 
     pairs_suffice: bool = True
     """Whether no comparison that the curve covers tells more than one of ``world_pairs``."""
@@ -110,8 +114,8 @@ def least_epsilon(  # noqa: PLR0913  # a search has this much to know
     upper bound, the lower end does not by a lower bound. At ``largest`` (maybe infinite) the curve
     must be known to fit.
     """
-    if curve(0.0).upper <= target.lower:
-        return _ZERO
+    if curve(_SURELY * guess).lower <= target.upper and curve(0.0).upper <= target.lower:
+        return _ZERO  # of which mostly the near place says no, where the curve is known well
     root = _secant_root(
         lambda epsilon: _log_excess(curve(epsilon), target),
         guess=guess if 0.0 < guess < largest else min(largest, 2.0) / 2,

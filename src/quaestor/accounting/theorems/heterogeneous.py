@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["exact_heterogeneous", "optimal_heterogeneous"]
 
 _LARGEST_HALF = 2**21  # atoms on one side of the meeting point
+_MANY_ATOMS = 2**14  # on one side, from which a bracket is had sooner
 _FEW_ATOMS, _VERY_FEW = 300, 8  # beside one large group that is treated in closed form
 _SMALL_LATTICE = 20_000  # points: a fraction of a millisecond a question
 _LARGEST_LATTICE = 4_000_000  # points
@@ -149,20 +151,28 @@ class _MeetInTheMiddle(BlackBoxProfile):
 
     def __init__(self, boxes: BlackBoxes, left: Sequence[Group], right: Sequence[Group]) -> None:
         super().__init__(boxes)
-        self._left = _product_atoms(left)
-        self._right = AtomCurve(_product_atoms(right))
-        order = np.argsort(self._left.losses)  # neighbours look in neighbouring places
-        self._losses, self._masses = self._left.losses[order], self._left.masses[order]
+        self._groups = left, right
+        self.takes_long = math.prod(count + 1 for _, count in left) > _MANY_ATOMS
+
+    @cached_property
+    def _left(self) -> Atoms:
+        atoms = _product_atoms(self._groups[0])
+        order = np.argsort(atoms.losses)  # neighbours look in neighbouring places
+        return replace(atoms, losses=atoms.losses[order], masses=atoms.masses[order])
+
+    @cached_property
+    def _right(self) -> AtomCurve:
+        return AtomCurve(_product_atoms(self._groups[1]))
 
     def supports(self, at_most: int) -> Sequence[float]:
         """Fewer where each evaluation is a pass over a million atoms."""
-        return super().supports(min(at_most, max(_MOST_LOOKUPS // self._losses.size, 17)))
+        return super().supports(min(at_most, max(_MOST_LOOKUPS // self._left.losses.size, 17)))
 
     def _pure_delta(self, epsilon: float) -> arb:
         left = self._left
         return ball_of(
             mixture_bounds(
-                self._losses, self._masses, self._right, epsilon, blur=left.blur, error=left.error
+                left.losses, left.masses, self._right, epsilon, blur=left.blur, error=left.error
             )
         )
 
@@ -216,6 +226,12 @@ class _Lattice(BlackBoxProfile):
 
     def __init__(self, boxes: BlackBoxes, steps: _LatticeSteps) -> None:
         super().__init__(boxes)
+        self._steps = steps
+        self.takes_long = not steps.is_small
+
+    @cached_property
+    def _curve(self) -> AtomCurve:
+        steps = self._steps
         masses = np.zeros(steps.size + 1)
         masses[0], filled = 1.0, 1
         for (epsilon, count), multiple in zip(steps.groups, steps.multiples, strict=True):
@@ -228,7 +244,7 @@ class _Lattice(BlackBoxProfile):
                 filled += multiple
         losses = (2.0 * np.arange(steps.size + 1, dtype=np.float64) - steps.size) * steps.base
         count = sum(count for _, count in steps.groups)
-        self._curve = AtomCurve(
+        return AtomCurve(
             Atoms(losses=losses, masses=masses, blur=steps.blur, error=16 * count * UNIT)
         )
 

@@ -60,6 +60,13 @@ class WorstDirection(Profile):
         narrower._least = [profile.within(width) for profile in self._least]
         return narrower
 
+    def roughly(self, width: float) -> WorstDirection:
+        """The same, to answer within a relative ``width`` by as little work as mostly suffices."""
+        rougher = self._renewed()
+        rougher._directions = [profile.roughly(width) for profile in self._directions]
+        rougher._least = [profile.roughly(width) for profile in self._least]
+        return rougher
+
     def shared(self) -> WorstDirection:
         """The same for many points."""
         many = self._renewed()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Extent", "Integral", "LinePlan", "Tail", "planned"]
 
 _LARGEST_BLOCK = 1.02  # ratio of the ends of a block of the tail
+_FEW_BLOCKS, _JOINED = 24, 8  # looked at one by one; of more, at first so many as one
+_UNSEEN = 1e-10  # of what may be left out: less than that is nothing
 _MANY_BLOCKS = 6000  # where wide ones say too little
 _LITTLE_WORK = 1e6  # evaluations of e^(sL) for which a closer look does not pay
 _MOST_NODES = 1_200_000
@@ -110,16 +112,17 @@ class Integral:
     def _cut(self, blocks: _Blocks, room: float) -> Extent:
         """Cut where everything beyond fits into ``room``."""
         low, high, beyond = blocks
-        nats = self.product.decay(self.theta, low, high) + self.smoothing * low**2 / 2
-        density = np.exp(-nats) * (high - low + self.step) / math.pi
         kernel = low**-2.0
         if self.lattice is not None:  # a geometric series falls like 1/t only, within its period
             grown = (abs(self.theta) + 1) * self.lattice.gap / 2
             kernel = math.pi * math.exp(min(grown, 600.0)) / low
+        weights = (high - low + self.step) / math.pi
+        most = max(room, 2 * beyond * (1 + self.smoothing))
+        nats = self._nats(low, high, weights * (kernel + self.smoothing), most)
+        density = np.exp(-nats) * weights
         delta = density * kernel
         left_delta = np.append(np.cumsum(delta[::-1])[::-1], 0.0) + beyond
         left_density = np.append(np.cumsum(density[::-1])[::-1], 0.0) + beyond
-        most = max(room, 2 * beyond * (1 + self.smoothing))
         fits = left_delta + self.smoothing * left_density <= most
         cut = int(np.argmax(fits)) if bool(np.any(fits)) else low.size
         cut = min(cut, int(np.searchsorted(high, self.step * _MOST_NODES)))
@@ -127,10 +130,38 @@ class Integral:
         count = math.ceil(reach / self.step) + 1
         return Extent(count, Tail(float(left_delta[cut]), float(left_density[cut])))
 
+    def _nats(self, low: Floats, high: Floats, weights: Floats, most: float) -> Floats:
+        """Lower bounds on the fall in each block, as good as is needed to cut at ``most``.
+
+        One for several neighbours where that already leaves nothing that is seen beside ``most``.
+        The others one by one from the outside, until so much is left that the cut is further out.
+        """
+        if low.size <= _FEW_BLOCKS:
+            return self._fall(low, high)
+        starts = np.arange(0, low.size, _JOINED)
+        sizes = np.diff(np.append(starts, low.size))
+        nats = np.repeat(self._fall(low[starts], high[starts + sizes - 1]), sizes)
+        left = np.add.reduceat(np.exp(-nats) * weights, starts)
+        seen = np.flatnonzero(np.repeat(left > _UNSEEN * most / starts.size, sizes))
+        some, total = _FEW_BLOCKS, 0.0
+        while seen.size and total <= most:
+            seen, outer = seen[:-some], seen[-some:]
+            nats[outer] = self._fall(low[outer], high[outer])
+            total += float(np.sum(np.exp(-nats[outer]) * weights[outer]))
+            some *= 2
+        return nats
+
+    def _fall(self, low: Floats, high: Floats) -> Floats:
+        return self.product.decay(self.theta, low, high) + self.smoothing * low**2 / 2
+
 
 def _ends_of_blocks(step: float, last: float, longest: float) -> tuple[Floats, Floats]:
     """Blocks from the first node to the last, each longer than the one before by 2 %."""
-    ends = [step]
+    share = _LARGEST_BLOCK - 1  # each end is the one before, a share of it and a step more
+    furthest = min(last, (longest - step) / share)
+    count = math.ceil(math.log(max(furthest / step * share + 1, 1.0)) / math.log1p(share))
+    rising = step / share * ((1 + share) ** np.arange(2.0, max(count, 1) + 1) - 1)
+    ends = [step, *rising[rising < furthest].tolist()]
     while ends[-1] < last:
         length = min(ends[-1] * _LARGEST_BLOCK + step - ends[-1], longest)
         ends.append(min(ends[-1] + length, max(last, 2 * step)))
@@ -146,9 +177,16 @@ class LinePlan(NamedTuple):
     limited: bool
 
 
-def planned(product: Product, epsilon: float, *, width: float) -> LinePlan:
-    """Choose the line, the step, the smoothing and the last node for ``epsilon``."""
-    point = SaddlePoint.of(product, epsilon)
+def planned(
+    product: Product,
+    epsilon: float,
+    *,
+    width: float,
+    point: SaddlePoint | None = None,
+    most_work: float = math.inf,
+) -> LinePlan:
+    """Choose the line, unless its ``point`` is known, and step, smoothing and last node."""
+    point = SaddlePoint.of(product, epsilon) if point is None else point
     theta, reach, lattice = point.theta, point.reach, product.lattice()
     smoothing = 0.0
     if lattice is not None:
@@ -169,7 +207,8 @@ def planned(product: Product, epsilon: float, *, width: float) -> LinePlan:
         smoothing=smoothing,
         lattice=lattice,
     )
-    most_work = _MOST_WORK * min(max(1e-4 / width, 1.0), 16.0)  # who asks for more waits longer
+    patience = min(max(1e-4 / width, 1.0), 16.0)  # who asks for more waits longer
+    most_work = min(_MOST_WORK * patience, most_work)
     for _ in range(40):
         room = point.total * (width * 1e-2 if integral.smoothing else 1e-13)
         if product.aside is not None:  # delta may be far less than the integrand's peak suggests

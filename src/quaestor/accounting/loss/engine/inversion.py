@@ -82,13 +82,17 @@ class Line:
     aside: SetAside | None = None  # what was left out, and is added to delta
 
     @classmethod
-    def through(cls, product: Product, epsilon: float, *, width: float) -> Self:
+    def through(
+        cls, product: Product, epsilon: float, *, width: float, most_work: float = math.inf
+    ) -> Self:
         """The line that suits ``epsilon``, smoothed for a relative ``width`` of delta.
+
+        It is smoothed more where it would be more than ``most_work``, or than anyone waits for.
 
         Raises :class:`~quaestor.errors.BeyondFloats` where the numbers are.
         """
         with certified_arithmetic():
-            plan = planned(product, epsilon, width=width)
+            plan = planned(product, epsilon, width=width, most_work=most_work)
         return cls.along(product, plan)
 
     @classmethod

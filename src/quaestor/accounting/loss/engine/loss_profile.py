@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["LossProfile"]
 
 _WIDTH = 1e-4  # relative, in delta: what smoothing aims at
+_WIDEST = 0.02  # relative, in delta: what smoothing aims at where that is enough; not vague
+_LITTLE_WORK = 5e5  # evaluations of e^(sL): about a tenth of a second
 _MOST_REFINEMENTS = 4
 _MOST_LINES = 12
 _FINEST = 1e-6  # relative, in epsilon: where the search ends
@@ -61,6 +63,7 @@ class LossProfile(Profile):
         self._lines: dict[float, Line] = {}
         self._inherited: list[Line] = []
         self._shares = False
+        self._asked = _FINEST
         self._rare = _rare_outcomes(self.product, width)
         self._brackets = Brackets.of(self.product, width=width)
         self._log_kept, self._told = _log_kept(laws), _least_told(laws)
@@ -75,6 +78,14 @@ class LossProfile(Profile):
         narrower._rare = _rare_outcomes(self.product, narrower.width)
         narrower._brackets = Brackets.of(self.product, width=narrower.width)
         return narrower
+
+    def roughly(self, width: float) -> LossProfile:
+        """The same, to answer within a relative ``width`` with as few nodes as mostly suffice."""
+        rougher = copy(self)
+        rougher.width, rougher._asked = min(width, _WIDEST), max(width, _FINEST)
+        rougher._lines, rougher._inherited = {}, []
+        rougher._rare = _rare_outcomes(self.product, min(width / 10, _WIDTH))
+        return rougher
 
     def shared(self) -> LossProfile:
         """The same for many points: a line drawn for one serves others where it is as narrow."""
@@ -139,7 +150,7 @@ class LossProfile(Profile):
     def _moment_delta(self, epsilon: float) -> float:
         """The moment bound; near the largest loss, where it has no order, that of a little less."""
         bound = self.product.moment_delta(epsilon)
-        if bound < _VAGUE:
+        if bound < _VAGUE or epsilon == 0.0:
             return bound
         return min(bound, self.product.moment_delta(0.95 * epsilon))
 
@@ -187,6 +198,8 @@ class LossProfile(Profile):
         """Smooth less where an atom of the loss lies at epsilon, and smoothing costs more."""
         if self._rare is not None:
             return self._line_without_rare(self._rare, epsilon)
+        if self._asked > _FINEST:  # another way is there for what takes long
+            return Line.through(self.product, epsilon, width=self.width, most_work=_LITTLE_WORK)
         line, width = Line.through(self.product, epsilon, width=self.width), self.width
         for _ in range(_MOST_REFINEMENTS):
             if line.smoothing == 0.0 or line.limited:
@@ -239,7 +252,22 @@ class LossProfile(Profile):
         largest = self.product.largest()
         if delta <= failure.upper:
             return Bounds(lower=0.0, upper=largest if failure.upper == 0.0 else math.inf)
-        return self._search(delta, largest)
+        return self._steep_enough(delta)._search(delta, largest)
+
+    def _steep_enough(self, delta: float) -> LossProfile:
+        """The same; where a width was asked for, with lines as rough as that allows in epsilon.
+
+        In epsilon a line leaves open what it leaves open in delta, over how steeply delta falls:
+        about as e^(-order epsilon).
+        """
+        drawn_otherwise = self._exact or self._rare or self._brackets
+        if self._asked <= _FINEST or drawn_otherwise is not None:
+            return self
+        finite = max(delta - outward(self._failure()).upper, 5e-324)
+        order = self.product.best_order(delta=finite)
+        steep = copy(self)
+        steep.width = min(self._asked * order * self.product.typical_epsilon(finite), _WIDEST)
+        return steep
 
     def _search(self, delta: float, largest: float) -> Bounds:
         """Draw a line, solve on it, and draw a better one there, until it stays."""
@@ -278,7 +306,8 @@ class LossProfile(Profile):
             guess = (found.lower + found.upper) / 2
             if line is None or self.product.moments_only:
                 break
-            if line.delta(guess).relative_width <= 10 * self.width and found.relative_width < 1e-3:
+            narrow = found.relative_width < max(1e-3, self._asked)
+            if narrow and line.delta(guess).relative_width <= 10 * self.width:
                 break
         return found
 
@@ -299,7 +328,7 @@ class LossProfile(Profile):
             enough = min(found.upper, self._enough(line, delta, guess))
             solved = self._solved(line.delta, delta, guess=guess, largest=enough)
             found = found.intersection(solved)
-            if found.relative_width <= _FINEST:
+            if found.relative_width <= self._asked:
                 break
             last, guess = guess, crossing(line, finite, guess)
             if found.relative_width < _NEAR:  # the truth is there

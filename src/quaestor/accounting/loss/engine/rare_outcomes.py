@@ -50,6 +50,7 @@ class RareOutcomes:
         self.product, self._share = product, min(1e-4 * width, _SHARE)
         self._shortened: dict[tuple[float, float], Product] = {}
         self._deficits: dict[float, Deficit] = {}
+        self._suitable: dict[float, SaddlePoint | None] = {}
 
     def without(self, delta: float, *, epsilon: float = math.inf) -> Product:
         """The losses without outcomes that are rare beside this delta, or beyond this epsilon."""
@@ -99,14 +100,21 @@ class RareOutcomes:
 
     def suits(self, epsilon: float) -> bool:
         """Whether a line through all losses does."""
-        return suits(self.product, epsilon)
+        return self._suitable_point(epsilon) is not None
+
+    def _suitable_point(self, epsilon: float) -> SaddlePoint | None:
+        """Where that line is drawn, if it suits: asked more than once, found once."""
+        if epsilon not in self._suitable:
+            self._suitable[epsilon] = suitable_point(self.product, epsilon)
+        return self._suitable[epsilon]
 
     def _whole(self, epsilon: float, width: float) -> Line | None:
         """A line through all losses, where that is the quicker one."""
-        if not self.suits(epsilon):
+        point = self._suitable_point(epsilon)
+        if point is None:
             return None
         try:
-            plan = planned(self.product, epsilon, width=width)
+            plan = planned(self.product, epsilon, width=width, point=point)
             quick = width < _USUAL or plan.extent.size <= _FEW_NODES
             return Line.along(self.product, plan) if quick else None
         except (BeyondFloats, ValueError, MemoryError):
@@ -142,26 +150,30 @@ class RareOutcomes:
         return line.delta(epsilon).upper <= delta
 
 
-def suits(product: Product, epsilon: float) -> bool:
-    """Whether a line through these losses does: if the moment falls off about as a bell does."""
+def suitable_point(product: Product, epsilon: float) -> SaddlePoint | None:
+    """Where a line through these losses is drawn; None where it does not suit.
+
+    It does if the moment falls off about as a bell does.
+    """
     try:
         point = SaddlePoint.of(product, epsilon)
         if abs(point.theta) > _LARGEST_THETA or (point.theta < 0 and point.spread < _TINY):
-            return False
+            return None
         nodes = np.asarray(point.theta + 1j * np.array([0.0, _SPREADS / point.spread]))
         values, _ = product.nominal_log_moment(nodes)
-        return bool(values[0].real - values[1].real >= _FALLS)
+        return point if bool(values[0].real - values[1].real >= _FALLS) else None
     except (BeyondFloats, ValueError, MemoryError):
-        return False
+        return None
 
 
 def is_quick(product: Product, epsilon: float, *, width: float) -> bool:
     """Whether a line through these losses suits and takes little work."""
-    if not suits(product, epsilon):
+    point = suitable_point(product, epsilon)
+    if point is None:
         return False
     try:
         with certified_arithmetic():
-            plan = planned(product, epsilon, width=width)
+            plan = planned(product, epsilon, width=width, point=point)
     except (BeyondFloats, ValueError, MemoryError):
         return False
     return plan.extent.size <= _FEW_NODES and plan.integral.work(plan.extent) <= _LITTLE_WORK

@@ -107,6 +107,7 @@ class SampledGaussianLosses(Law):
             most = float(np.sum(-np.log1p(-rates) * counts)) * (1 + 1e-13)
         self.largest, self.least = (math.inf, -most) if removing else (most, -math.inf)
         self._few = representatives(mus, counts)
+        self._tilted: tuple[float, TiltedCells] | None = None
         self.decays_quickly = mus.size <= 4
         self.can_be_truncated = bool(
             mus.size <= (_MOST_DIFFERENT if np.max(rates) < _WEAK else _FEW_DIFFERENT)
@@ -294,16 +295,15 @@ class SampledGaussianLosses(Law):
 
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
         """Each loss by pairs of cells, and by moving the line of x where that is stronger."""
-        falls = np.zeros(low.shape)
-        cells = _cells(self, theta, 14 if self.mus.size <= 4 else 8)
-        few = set(self._few[0].tolist())
-        for i, count in enumerate(self.counts):
-            fall = cells.decay(i, low, high)
-            if i in few:
-                fast = low * self.mus[i] > 1.0
-                fall[fast] = np.maximum(fall[fast], _decay_beside(self, i, theta, low[fast]))
-            falls += count * fall
-        return falls
+        if self._tilted is None or self._tilted[0] != theta:  # asked more than once about a line
+            self._tilted = theta, _cells(self, theta, 14 if self.mus.size <= 4 else 8)
+        falls = self._tilted[1].decay(low, high)
+        fast = low * np.max(self.mus) > 1.0
+        for i in self._few[0].tolist() if bool(np.any(fast)) else ():
+            fast = low * self.mus[i] > 1.0
+            falls[i, fast] = np.maximum(falls[i, fast], _decay_beside(self, i, theta, low[fast]))
+        total: Floats = self.counts @ falls
+        return total
 
 
 def _cells(law: SampledGaussianLosses, theta: float, count: int) -> TiltedCells:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FINER", "TiltedCells", "normal_masses"]
 
 FINER = 16  # cells of the noise that are joined into one, about
+_CHUNK = 1 << 18  # pairs and blocks treated at once, to bound memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,21 @@ class TiltedCells:
         stops = np.append(starts[1:], fine)
         return cls(np.add.reduceat(shares, starts, axis=1), losses[:, starts], losses[:, stops])
 
-    def decay(self, row: int, low: Floats, high: Floats) -> Floats:
-        """What the cells of one loss certify for all t in each [low, high]."""
-        shares, low_ends, high_ends = self.shares[row], self.low[row], self.high[row]
-        i, j = np.triu_indices(shares.size, k=1)
-        least, most = np.maximum(low_ends[j] - high_ends[i], 0.0), high_ends[j] - low_ends[i]
-        gain = least_one_minus_cosine(np.outer(low, least), np.outer(high, most))
-        gain = gain @ (2 * shares[i] * shares[j])
-        falls: Floats = -0.5 * np.log1p(-np.minimum(gain * 0.999, 1 - 1e-12))
+    def decay(self, low: Floats, high: Floats) -> Floats:
+        """What the cells of each loss certify for all t in each [low, high]: a row for each."""
+        i, j = np.triu_indices(self.shares.shape[1], k=1)
+        falls = np.empty((self.shares.shape[0], low.size))
+        some = max(_CHUNK // max(low.size * i.size, 1), 1)
+        for start in range(0, falls.shape[0], some):
+            part = slice(start, start + some)
+            shares, low_ends, high_ends = self.shares[part], self.low[part], self.high[part]
+            least = np.maximum(low_ends[:, j] - high_ends[:, i], 0.0)
+            most = high_ends[:, j] - low_ends[:, i]
+            gain = least_one_minus_cosine(
+                low[None, :, None] * least[:, None], high[None, :, None] * most[:, None]
+            )
+            gain = (gain @ (2 * shares[:, i] * shares[:, j])[:, :, None])[..., 0]
+            falls[part] = -0.5 * np.log1p(-np.minimum(gain * 0.999, 1 - 1e-12))
         return falls
 
 

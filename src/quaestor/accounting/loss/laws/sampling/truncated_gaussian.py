@@ -99,7 +99,7 @@ class TruncatedSampledGaussian(Law):
             removing=self.removing,
         )
         apart = replace(cells, low=cells.low - blur, high=cells.high + blur)
-        best: Floats = apart.decay(0, low, high)
+        best: Floats = apart.decay(low, high)[0]
         least, most = values.real[0] - errors[0], values.real[0] + errors[0]
         densities = self._largest_densities(theta) - float(least)
         shares = self._shares(theta, float(most))
