@@ -12,7 +12,8 @@ import duckdb
 import pytest
 
 from quaestor.curator.catalog import catalog_from_toml
-from quaestor.curator.engines import engine_for
+from quaestor.curator.engines import Engine, engine_for
+from quaestor.curator.engines.duckdb.connection import DuckConnection
 from quaestor.curator.engines.duckdb.read_lock import ReadLock
 from quaestor.curator.language.query import Union
 from quaestor.curator.pricing.offers import offer
@@ -213,6 +214,22 @@ def test_a_file_that_cannot_be_locked_enforces_nothing(tmp_path: Path) -> None:
         assert "GROUP BY u" in made.statements[0].sql
         assert made.exact().units == [200000]
         engine.close()
+
+
+def test_a_statement_that_runs_keeps_the_lock_though_the_engine_is_closed(tmp_path: Path) -> None:
+    path = _people(tmp_path)
+    catalog = catalog_from_toml(_PEOPLE, folder=str(tmp_path))
+    asked = offer(parse("SELECT COUNT(*) AS n FROM t", catalog), epsilon=1.0).measurement
+    connection = DuckConnection(catalog)
+    engine = Engine(catalog=catalog, connection=connection)
+    assert engine.prepare(asked).exact().units == [200000]
+    writes = [sys.executable, "-c", "import duckdb, sys; duckdb.connect(sys.argv[1])", str(path)]
+    with connection._asked("SELECT 1"):
+        engine.close()
+        with path.open("rb"):
+            pass  # which gives up DuckDB's lock
+        assert subprocess.run(writes, capture_output=True, check=False).returncode != 0
+    assert subprocess.run(writes, capture_output=True, check=False).returncode == 0
 
 
 def test_a_lock_tells_whether_its_file_was_replaced(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from quaestor.curator.catalog import catalog_from_toml
 from quaestor.curator.engines import engine_for
-from quaestor.curator.engines.postgres.unique_columns import unique_columns
+from quaestor.curator.engines.postgres.unique_columns import _POSTGRESQL, unique_columns
 from quaestor.curator.pricing.offers import offer
 from quaestor.curator.sql import parse
 
@@ -312,3 +312,20 @@ def test_grants_of_single_columns_and_row_security_stay_as_they_are(address: str
         assert exact.units == [50], user
     os.environ[_VARIABLE] = address
     _run(address, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+@pytest.mark.parametrize(
+    ("version", "believed"),
+    [
+        ("PostgreSQL 16.2 on x86_64-pc-linux-gnu, compiled by gcc 13.2, 64-bit", True),
+        ("PostgreSQL 15.6 (Debian 15.6-1.pgdg120+2) on x86_64-pc-linux-gnu, 64-bit", True),
+        ("PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC, Redshift 1.0.60", False),
+        ("PostgreSQL 9.4.26 (Greenplum Database 6.20.0) on x86_64-unknown-linux-gnu", False),
+        ("PostgreSQL 11.2-YB-2.18.0.0-b0 on x86_64-pc-linux-gnu", False),
+        ("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27)", False),
+    ],
+)
+def test_other_servers_are_not_believed(version: str, address: str, *, believed: bool) -> None:
+    with psycopg.connect(address) as connection:
+        test = _POSTGRESQL.replace("version()", f"'{version}'")
+        assert connection.execute(f"SELECT {test}".encode()).fetchone() == (believed,)

@@ -67,7 +67,10 @@ class PostgresConnection:
                 table.name,
                 f"the server has no table {table.source.table!r}, or you may not read it",
             )
-        unique = unique_columns(name, self.rows) if table.private else None
+        unique = None
+        if table.private:
+            with suppress(Exception):  # the catalog of an old or of another server
+                unique = unique_columns(name, self.rows)
         if unique is None:
             return Base(sql=name, types=types)
         if unique not in self._unique:

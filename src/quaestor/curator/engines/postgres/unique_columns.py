@@ -15,6 +15,9 @@ children, with PostgreSQL's own comparison; not one of an expression, of some ro
 checked at the end of a transaction. Texts have to be sorted by their bytes: where the system sorts
 them, an update of the system can break an index, and let duplicates in.
 
+Servers that only speak PostgreSQL's language are not believed: some of them have keys that they do
+not enforce. Nor are those that spread a table over several machines.
+
 Rows without a unit are left out of every question, so it does not matter that many may be NULL.
 """
 
@@ -39,6 +42,10 @@ _BYTEWISE: Final = (
     "WHERE c.oid = i.indcollation[0] "
     "AND (s.kind = 'b' OR (s.kind = 'c' AND s.locale IN ('C', 'POSIX')))))"
 )
+_POSTGRESQL: Final = (
+    r"version() ~ '^PostgreSQL [1-9][0-9][0-9.]*( \((Debian|Ubuntu|Homebrew)[^)]*\))? on ' "
+    "AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus')"
+)
 _INDEXED: Final = (
     "SELECT t.oid, quote_ident(s.nspname) || '.' || quote_ident(t.relname), a.attname, "
     "pg_catalog.format_type(a.atttypid, NULL) FROM pg_catalog.pg_class t "
@@ -56,7 +63,7 @@ _INDEXED: Final = (
     "AND i.indimmediate AND i.indisvalid AND i.indisready AND i.indislive "
     "AND NOT i.indisexclusion AND i.indexprs IS NULL AND i.indpred IS NULL "
     "AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhparent = t.oid) "
-    "AND {1}"
+    "AND {1} AND {2}"
 )
 
 
@@ -97,6 +104,6 @@ def unique_columns(
     declared: str, rows: Callable[[str], list[tuple[Any, ...]]]
 ) -> UniqueColumns | None:
     """The unique columns of a table, by a name that may leave its schema to the server."""
-    found = rows(_INDEXED.format(declared.replace("'", "''"), _BYTEWISE))
+    found = rows(_INDEXED.format(declared.replace("'", "''"), _BYTEWISE, _POSTGRESQL))
     columns = frozenset((name, kind) for *_, name, kind in found)
     return UniqueColumns(found[0][0], found[0][1], declared, columns) if found else None
