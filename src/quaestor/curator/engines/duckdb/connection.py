@@ -64,6 +64,8 @@ class DuckConnection:
             f"SET GLOBAL temp_directory = {quoted_text(spilled and f'{spilled}/spilled')}",
         ):
             self._connection.execute(setting)
+        with suppress(duckdb.Error):  # a setting since version 2, which raises without it
+            self._connection.execute("SET GLOBAL error_on_division_by_zero = false")
 
     def base(self, table: Table) -> Base:
         """A table of an attached file, or a view of Parquet or CSV files; or of its snapshot.
