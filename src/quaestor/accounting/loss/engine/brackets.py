@@ -61,6 +61,7 @@ class Brackets:
     def __init__(self, product: Product, *, width: float) -> None:
         """Keep the sum; the width is relative, in epsilon or in delta."""
         self.product, self._width = product, width
+        self._count = sum(times for _, times in product.terms)
 
     @classmethod
     def of(cls, product: Product, *, width: float) -> Brackets | None:
@@ -71,8 +72,17 @@ class Brackets:
 
     def are_best(self, epsilon: float) -> bool:
         """Whether they answer better than a line, which suits a sum of many losses."""
-        count = sum(times for _, times in self.product.terms)
-        return count <= _VERY_FEW or not is_quick(self.product, epsilon, width=self._width)
+        return self._count <= _VERY_FEW or not is_quick(self.product, epsilon, width=self._width)
+
+    def satisfy(self, found: Bounds, *, width: float) -> bool:
+        """Whether no line is to be asked besides.
+
+        Of many losses with atoms further apart than the gap a line may say more.
+        """
+        smooth = self._count <= _VERY_FEW or all(
+            law.listed() is None for law, _ in self.product.terms
+        )
+        return found.relative_width <= (width if smooth else self._width * 5 * _BETTER)
 
     def delta(self, epsilon: float) -> Bounds:
         """Enclose delta, as closely as the width asks for if so many gaps do."""

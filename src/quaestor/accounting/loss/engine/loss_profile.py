@@ -131,7 +131,7 @@ class LossProfile(Profile):
             return self._exact(epsilon)
         if self._brackets is not None and self._brackets.are_best(epsilon):
             found = self._brackets.delta(epsilon)
-            if found.relative_width <= _VAGUE:
+            if self._brackets.satisfy(found, width=_VAGUE):
                 return found
             return found.intersection(self._on(self._line(epsilon), epsilon))
         return self._on(self._line(epsilon), epsilon)
@@ -283,7 +283,7 @@ class LossProfile(Profile):
         found = Bounds(lower=0.0, upper=largest)
         if self._brackets is not None and self._brackets.are_best(guess):
             found = self._on_brackets(self._brackets, delta, largest)
-            if found.relative_width <= _NARROW:
+            if self._brackets.satisfy(found, width=_NARROW):
                 return found
         return found.intersection(self._search_on_lines(delta, guess, largest))
 

@@ -9,12 +9,15 @@ for them, or there is no law; nothing is divided by a sum to make it so.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from quaestor.accounting.loss.engine.exponential_sums import ExponentialSums
+from quaestor.accounting.loss.laws.lattices.bracket import Bracket
 from quaestor.accounting.loss.laws.law import Lattice, Law, Values, decay_of_atoms
+from quaestor.accounting.numerics.atoms import Atoms
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.numerics.certified_arithmetic import certified_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT
@@ -30,6 +33,10 @@ __all__ = ["FiniteLoss", "SmoothLoss"]
 _MOST_ATOMS = 32
 _NOTHING = Bounds.exactly(0.0)
 _NEAR = 30.0  # exponents up to which M - 1 is summed by itself
+_GROUPS = 1024  # of very many atoms, in estimates
+_MANY_ATOMS = 4096  # from which a lattice is worth while
+_MOST_GAPS = 1 << 17  # between them
+_CORE = 1e-18  # the probability of what no lattice need be fine for
 _LARGEST_ROUNDING = 1e-4  # of tilted weights, where their decay is still believed
 
 
@@ -77,6 +84,8 @@ class FiniteLoss(Law):
             self.masses = np.exp(self.log_masses)
             self.largest = float(np.max(losses, initial=-math.inf)) if losses.size else 0.0
             self.largest += blur + 8 * UNIT * abs(self.largest)
+            if losses.size >= _MANY_ATOMS:
+                self._sort()
 
     def turned(self) -> Self:
         """The two worlds exchanged."""
@@ -95,6 +104,30 @@ class FiniteLoss(Law):
     def listed(self) -> FiniteLoss:
         return self
 
+    def _sort(self) -> None:
+        """Say how fine a lattice may be, and how far apart heavy ends are, of very many atoms."""
+        order = np.argsort(self.losses, kind="stable")
+        losses, masses = self.losses[order], self.masses[order]
+        kept = slice(*_without_tails(masses, _CORE))
+        self.least_gap = float(np.ptp(losses[kept])) / _MOST_GAPS or math.inf
+        if min(masses[0] - 4 * masses[1], masses[-1] - 4 * masses[-2]) > 0.0:
+            self.span = float(losses[-1] - losses[0])
+
+    def bracket(self, gap: float, lost: float) -> Bracket:  # noqa: ARG002
+        """The atoms themselves, without those that lose least or most and are rare."""
+        order = np.argsort(self.losses, kind="stable")
+        masses = self.masses[order]
+        kept = slice(*_without_tails(masses, lost / 4))
+        losses, masses = self.losses[order][kept], masses[kept]
+        largest = float(np.max(np.abs(self.log_masses[order][kept])))
+        atoms = Atoms(
+            losses=losses,
+            masses=masses,
+            blur=self.blur + 8 * UNIT * float(np.max(np.abs(losses))),
+            error=self.doubt + UNIT * (16 + 16 * largest),
+        )
+        return Bracket(less=atoms, more=atoms, lost=lost)
+
     def few_values(self, count: int) -> list[Values] | None:
         if not self.losses.size or self.doubt * count > 1.0:
             return None
@@ -107,15 +140,30 @@ class FiniteLoss(Law):
         values, errors = sums.log_moments(s)
         return values[:, 0], errors[:, 0]
 
+    @cached_property
+    def _rough(self) -> tuple[Floats, Floats, Floats]:
+        """The atoms; of very many, groups of neighbours, each at its mean loss."""
+        if self.losses.size < _MANY_ATOMS:
+            return self.losses, self.masses, self.log_masses
+        order = np.argsort(self.losses, kind="stable")
+        losses, masses = self.losses[order], self.masses[order]
+        starts = np.arange(0, losses.size, losses.size // _GROUPS)
+        starts = np.unique(np.concatenate((starts, [1, losses.size - 1])))
+        sums = np.add.reduceat(masses, starts)
+        there = sums > 0.0
+        means = np.add.reduceat(masses * losses, starts)[there] / sums[there]
+        return means, sums[there], np.log(sums[there])
+
     def rough_log_moments(self, thetas: Floats) -> Floats:
         if not self.losses.size:
             return np.zeros(thetas.shape)
-        exponents = np.outer(thetas, self.losses)
+        losses, masses, logs = self._rough
+        exponents = np.outer(thetas, losses)
         near = np.max(np.abs(exponents), axis=1) <= _NEAR
-        close: Floats = np.log1p(np.expm1(np.where(near[:, None], exponents, 0.0)) @ self.masses)
+        close: Floats = np.log1p(np.expm1(np.where(near[:, None], exponents, 0.0)) @ masses)
         if bool(np.all(near)):
             return close
-        exponents += self.log_masses
+        exponents += logs
         top = np.max(exponents, axis=1)
         far = top + np.log(np.sum(np.exp(exponents - top[:, None]), axis=1))
         values: Floats = np.where(near, close, far)
@@ -142,6 +190,13 @@ class FiniteLoss(Law):
     def _decaying(self, exponents: Floats) -> NDArray[np.intp]:
         """The atoms whose differences show the decay, the heaviest first."""
         return np.argsort(-exponents)[:_MOST_ATOMS]
+
+
+def _without_tails(masses: Floats, lost: float) -> tuple[int, int]:
+    """From where to where, so that either end has no more than this."""
+    below, above = np.cumsum(masses), np.cumsum(masses[::-1])
+    first, last = np.searchsorted(below, lost), np.searchsorted(above, lost)
+    return int(first), max(masses.size - int(last), int(first) + 1)
 
 
 class SmoothLoss(FiniteLoss):

@@ -25,6 +25,7 @@ import numpy as np
 from quaestor.accounting.loss.laws.lattices.lattice_loss import LatticeLoss
 from quaestor.accounting.loss.laws.law import Lattice
 from quaestor.accounting.numerics.complexes import UNIT
+from quaestor.errors import BeyondFloats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +37,7 @@ __all__ = ["Bracket", "lowered", "raised"]
 
 _ROUNDS = 8
 _MOST_GIVEN = 0.45  # of an atom, to either neighbour in one round
+_MOST_PLACES = 1 << 20
 _NEAR = 1e-3  # of a gap: what may be too low without going down
 
 
@@ -62,6 +64,8 @@ class _LatticePlaces(NamedTuple):
         The ways are off by some units of all that they are the differences of.
         """
         turns = np.floor((losses - anchor) / gap + (0.5 if nearest else 0.0))
+        if float(np.ptp(turns)) > _MOST_PLACES:
+            raise BeyondFloats("the losses are too far apart for a lattice")
         ways = losses - anchor - gap * turns
         first = int(np.min(turns)) - 1
         sizes = np.abs(losses) + abs(anchor) + gap * (np.abs(turns) + 2)
