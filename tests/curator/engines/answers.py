@@ -10,8 +10,8 @@ from quaestor.curator.kernel.draws import NoisyMeasure, NoisyUnits
 from quaestor.curator.kernel.figures import gathered
 from quaestor.curator.kernel.measurement import Measurement
 from quaestor.curator.kernel.measures import JointTotals, Units
+from quaestor.curator.kernel.question_statements import statements_of
 from quaestor.curator.kernel.relations import Relations
-from quaestor.curator.kernel.statement import statements_of
 from quaestor.curator.pricing.offers import cells_of
 from quaestor.mechanisms import Geometric, PartitionSelection
 from tests.curator.engines import oracle

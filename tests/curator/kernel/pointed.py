@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.aggregates.aggregate_kind import stepped
@@ -108,21 +109,20 @@ def pointed() -> Iterator[tuple[str, Measurement]]:
     """Each with the name of what it is pointed at."""
     yield "caps of rows", measured(PEOPLE, *(RowCount(rows=n) for n in (1, 2, 3)))
     yield "caps of rows with values", measured(PEOPLE, RowCount(rows=1, operand=column("g")))
-    yield (
-        "totals within bounds",
-        measured(
-            PEOPLE,
-            total("k0", 0, 5),
-            total("k0", -5, 0, rows=2),
-            total("k0", -3, 2, rows=3),
-            total("k0", -(2**26), 2**26, rows=2),
-            total("k0", -(2**36), 2**36, rows=2),
-            total("g", 0, 2**36, step=2.0**-30, rows=2),
-            total("g", -7, 7, step=0.5, rows=2),
-            total("n", 0, 4, step=0.5),
-            total("r.u", -3, 3, step=0.1, rows=2),
-        ),
+    within = (
+        total("k0", 0, 5),
+        total("k0", -5, 0, rows=2),
+        total("k0", -3, 2, rows=3),
+        total("k0", -(2**26), 2**26, rows=2),
+        total("k0", -(2**36), 2**36, rows=2),
+        total("g", 0, 2**36, step=2.0**-30, rows=2),
+        total("g", -7, 7, step=0.5, rows=2),
+        total("n", 0, 4, step=0.5),
+        total("r.u", -3, 3, step=0.1, rows=2),
     )
+    yield "totals within bounds", measured(PEOPLE, *within)
+    for first in range(0, len(within), 3):  # so few are added up by unit first
+        yield "a few totals within bounds", measured(PEOPLE, *within[first : first + 3])
     yield (
         "totals of extreme steps",
         measured(
@@ -171,6 +171,7 @@ def pointed() -> Iterator[tuple[str, Measurement]]:
     yield "ranks", measured(PEOPLE, *(_histogram("k0", rows) for rows in (1, 2, 3, 4, 5)))
     keys = (private("c0", "text"),)
     yield "ranks of private groups", measured(PEOPLE, _histogram("g", 1), keys=keys)
+    yield from _of_limits()
     yield (
         "different values",
         measured(
@@ -188,6 +189,26 @@ def pointed() -> Iterator[tuple[str, Measurement]]:
     yield from _of_extremes()
     yield from _of_several_tables()
     yield from _of_bins()
+
+
+def _of_limits() -> Iterator[tuple[str, Measurement]]:
+    """Of units over some of the limits, and within others."""
+    several = (
+        RowCount(rows=4),
+        RowCount(rows=2, operand=column("g")),
+        total("k0", -5, 5, rows=2),
+        total("k0", 0, 7, rows=3),
+        total("g", -7, 7, step=0.5, rows=2),
+        total("n", 0, 4, step=0.5, rows=4),
+    )
+    for keys in ((private("c0", "text"),), (declared("c0", "text", *_ORDINARY, None),)):
+        for groups in (1, 2, 3, 4):  # of rows there are few enough
+            loose = [replace(each, rows=200) for each in several]
+            yield "sums in many groups", measured(PEOPLE, *loose, keys=keys, groups=groups)
+        for groups in (1, 2, 50):
+            yield "many sums by groups", measured(PEOPLE, *several, keys=keys, groups=groups)
+            ranks = [_histogram("k0", rows) for rows in (1, 2)]
+            yield "ranks by groups", measured(PEOPLE, *ranks, keys=keys, groups=groups)
 
 
 def _bins(of: str, *keys: e.Expression) -> UnitBins:

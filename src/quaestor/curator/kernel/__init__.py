@@ -9,6 +9,7 @@
 ``dated_rows``     which rows a charge to blocks of time may read
 ``relations``      scans, caps of rows a unit, joins on the unit, joins with public tables, unions
 ``statement``      the outermost statements: one row a unit and cell, every contribution clamped
+``sums_statement`` many sums at once: rows of units within all limits are added up where they are
 ``cut_statement``  what a unit has under inner and under outer limits, clamped
 ``figures``        from the engine's rows to corrected whole numbers, to noise
 =================  ================================================================================

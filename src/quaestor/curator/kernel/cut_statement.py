@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from quaestor.curator.kernel.cut_measures import Beyond, Dropped, Excess
-from quaestor.curator.kernel.relations import md5_of
+from quaestor.curator.kernel.row_limits import md5_of
 from quaestor.curator.kernel.statement import CellStatement, StatementAuthor
 from quaestor.errors import InvalidParameter
 

@@ -24,8 +24,8 @@ from quaestor.curator.kernel.draws import (
 )
 from quaestor.curator.kernel.gathered_figures import Exact, PrivateGroups, gathered
 from quaestor.curator.kernel.measures import JointTotals, UnitBins
+from quaestor.curator.kernel.question_statements import statements_of
 from quaestor.curator.kernel.relations import MOST_ROWS, Relations
-from quaestor.curator.kernel.statement import statements_of
 from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from quaestor.curator.kernel.columns import Mismatch, read, read_unit
+from quaestor.curator.kernel.row_limits import few_of_each, md5_of
 from quaestor.curator.kernel.unit_figures import figure_of
 from quaestor.curator.language import query as q
 from quaestor.curator.scalars.scalar import SQL, Scalar, common
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
     from quaestor.curator.kernel.engine_columns import EngineColumns
 
-__all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "Relations", "few_of_each", "md5_of"]
+__all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "Relations"]
 
 _PLAIN_NUMBERS: Final = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 _PLAIN_TEXTS: Final = {"VARCHAR", "TEXT", "CHARACTER VARYING", "UUID"}
@@ -89,37 +90,6 @@ class EngineRows:
     def names(self) -> list[str]:
         """What the columns are called on the engine."""
         return ["u"] * (self.unit is not None) + [x.sql for x in self.columns.values()]
-
-
-def md5_of(sql: SQL, parts: list[str]) -> str:
-    """An MD5 of values, NULL among them, in hexadecimal digits that sort alike everywhere."""
-    texts = (f"COALESCE(CAST({part} AS {sql.dialect.text}) || ';', '-;')" for part in parts)
-    return sql.dialect.bytewise.format(f"md5({' || '.join(texts)})")
-
-
-def few_of_each(sql: SQL, rows: str, names: list[str], *, rank: str, most: int) -> str:
-    """Rows of each unit ``u`` whose place by ``rank``, a window of it, is at most ``most``.
-
-    Places are at most as many as a unit's rows, so that units with no more rows than ``most`` keep
-    all of them. Where the engine reads a common table once, only the rows of the others are ranked:
-    ranking (an MD5 and a sort) costs far more than finding out who they are. The rows that are kept
-    are the same, whoever is ranked.
-    """
-    listed, held = ", ".join(names), sql.dialect.common_table
-
-    def ranked(source: str) -> str:
-        placed = f"SELECT {listed}, {rank} AS place FROM ({source}) w"  # noqa: S608
-        return f"SELECT {listed} FROM ({placed}) k WHERE place <= {int(most)}"  # noqa: S608
-
-    if held is None:
-        return ranked(rows)
-    over = f"SELECT u FROM held GROUP BY u HAVING COUNT(*) > {int(most)}"  # noqa: S608
-    same = "SELECT 1 FROM over_limit o WHERE o.u = h.u"
-    every = f"SELECT {listed} FROM held h WHERE"  # noqa: S608
-    return (
-        f"WITH {held.format('held', rows)}, {held.format('over_limit', over)} "
-        f"{every} NOT EXISTS ({same}) UNION ALL {ranked(f'{every} EXISTS ({same})')}"
-    )
 
 
 def _named(columns: Mapping[str, Scalar]) -> dict[str, Scalar]:

@@ -25,7 +25,7 @@ from quaestor.curator.kernel.measures import (
     Units,
     ValueCounts,
 )
-from quaestor.curator.kernel.relations import few_of_each, md5_of
+from quaestor.curator.kernel.row_limits import Parted, few_of_each, md5_of
 from quaestor.curator.scalars.scalar import sized
 from quaestor.curator.scalars.writer import ScalarWriter
 from quaestor.errors import InvalidParameter
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.scalars.scalar import SQL, Scalar
 
-__all__ = ["CellStatement", "StatementAuthor", "statements_of"]
+__all__ = ["CellStatement", "StatementAuthor"]
 
 _WORD: Final = 2**31
 _SHORT: Final = 2**26  # sums of so many steps over 2**36 rows have 62 bits
@@ -56,27 +56,6 @@ class CellStatement:
 
     sql: str
     measures: tuple[Measure, ...]
-
-
-def statements_of(
-    rows: relations.EngineRows, cells: Cells, measures: Sequence[Measure], sql: SQL
-) -> list[CellStatement]:
-    """The first statement is of all plain measures together; each other measure has its own."""
-    if rows.unit is None:
-        raise InvalidParameter("rows", "public ones", "about somebody")
-    author = StatementAuthor(rows, cells, sql)
-    plain = tuple(m for m in measures if type(m) in {Units, RowCount, Total, JointTotals})
-    made = [CellStatement(sql=author.plain(plain), measures=plain)]
-    for measure in measures:
-        if type(measure) is Distinct:
-            made.append(CellStatement(sql=author.distinct(measure), measures=(measure,)))
-        elif type(measure) is ValueCounts:
-            made.append(CellStatement(sql=author.histogram(measure), measures=(measure,)))
-        elif type(measure) is UnitBins:
-            made.append(CellStatement(sql=author.bins(measure), measures=(measure,)))
-        elif measure not in plain:
-            raise InvalidParameter("measure", type(measure).__name__, "a measure")
-    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +166,12 @@ class StatementAuthor:
         steps = self.sql.integer(f"{inside} / {self.sql.real(step)}", 32 if short else 64)
         return self.sql.number(x), steps
 
+    def presence(self, measure: RowCount, name: str) -> tuple[str, str]:
+        """A mark where there is a value, before and after rows are numbered."""
+        assert measure.operand is not None  # noqa: S101
+        there = self._scalar(measure.operand).sql
+        return f"CASE WHEN {there} IS NOT NULL THEN 1 END", f"r.{name}"
+
     def outside(self, measure: Total, name: str) -> tuple[str, str]:
         """A number before, and a mark where it is not between the measure's bounds."""
         x = self._scalar(measure.operand)
@@ -226,14 +211,19 @@ class StatementAuthor:
         wide = f"COALESCE({self.sql.dialect.added.format(figure)}, 0)"
         return f"CAST(LEAST(GREATEST({wide}, -{_WIDEST}), {_WIDEST}) AS BIGINT)"
 
-    def plain(self, measures: tuple[Measure, ...]) -> str:
+    def plain(self, measures: Sequence[Measure]) -> str:
         """Units, rows and totals: added up by unit and cell, clamped, added up by cell."""
         each, figures = self.contributions(measures)
         added = [self.added(f"m{at}") for at in range(figures)]
         return self.by_cell(each, ["COUNT(*)", *added])
 
-    def contributions(self, measures: Sequence[Measure]) -> tuple[str, int]:
-        """One row a unit and cell that count: ``u``, the cell, and ``m0``, ``m1``, ..., clamped."""
+    def contributions(
+        self, measures: Sequence[Measure], held: str | None = None
+    ) -> tuple[str, int]:
+        """One row a unit and cell that count: ``u``, the cell, and ``m0``, ``m1``, ..., clamped.
+
+        Of all rows, or of those that are held with their cells and the columns that it takes.
+        """
         before: dict[str, str] = {}
         after: dict[str, str] = {}
         sums: list[str] = []
@@ -245,10 +235,7 @@ class StatementAuthor:
             elif type(measure) is RowCount and measure.operand is None:
                 figures.append(_capped("n", measure.rows))
             elif type(measure) is RowCount:
-                assert measure.operand is not None  # noqa: S101
-                there = self._scalar(measure.operand).sql
-                before[f"x{at}"] = f"CASE WHEN {there} IS NOT NULL THEN 1 END"
-                after[f"o{at}"] = f"r.x{at}"
+                before[f"x{at}"], after[f"o{at}"] = self.presence(measure, f"x{at}")
                 sums.append(f"{self._count(f'o{at}')} AS n{at}")
                 columns.append(f"n{at}")
                 figures.append(_capped(f"n{at}", measure.rows))
@@ -268,10 +255,18 @@ class StatementAuthor:
                 figures += _jointly(parts, measure.bound) if type(measure) is JointTotals else parts
         # Without a choice of cells rows need not meet: they are added up where they are, first.
         number = self.numbered if self.cells.binding else self.numbered_anywhere
-        by_unit = self._by_unit(number(before, after), sums, columns)
+        rows = number(before, after) if held is None else self.computed(held, before, after)
+        by_unit = self._by_unit(rows, sums, columns)
         clamped = [f"{figure} AS m{at}" for at, figure in enumerate(figures)]
         each = f"SELECT {', '.join(['u', *self.cell, *clamped])} FROM ({by_unit}) q"  # noqa: S608
         return each, len(figures)
+
+    def computed(self, held: str, before: dict[str, str], after: dict[str, str]) -> str:
+        """Rows that are held with their cells: operands are computed, then moved into bounds."""
+        by = ["u", *self.cell]
+        first = ", ".join([*by, *(f"{value} AS {name}" for name, value in before.items())])
+        last = ", ".join([*by, *(f"{value} AS {name}" for name, value in after.items())])
+        return f"SELECT {last} FROM (SELECT {first} FROM ({held}) t) r"  # noqa: S608
 
     def _by_unit(self, numbered: str, sums: list[str], columns: list[str]) -> str:
         """One row a unit and cell that count. A unit that has one row is in one cell."""
@@ -346,20 +341,44 @@ class StatementAuthor:
         numbered = self.numbered({"x": before}, {"v": after})
         by = ", ".join(["u", *self.cell])
         counted = f"SELECT {by}, v, COUNT(*) AS n FROM ({numbered}) s GROUP BY {by}, v"  # noqa: S608
-        kept = self._kept(counted, ["v", "n"])
+        table = self.sql.dialect.common_table
+        if table is None:
+            thinned = self._thinned(self._kept(counted, ["v", "n"]), measure)
+            return self.by_cell(thinned, [self.added("m")], ["v"])
+        kept, rows = (
+            (self._kept(counted, ["v", "n"]), "SUM(n)")
+            if self.cells.binding
+            else (numbered, "COUNT(*)")
+        )
+        parted = Parted(
+            table=table,
+            rows=f"SELECT * FROM ({kept}) h WHERE v IS NOT NULL",  # noqa: S608
+            by=["u", *self.cell],
+            over_limit=f"SELECT {by} FROM held GROUP BY {by} HAVING {rows} > {measure.rows}",  # noqa: S608
+        )
+        over = f"SELECT {by}, v, CAST({rows} AS BIGINT) AS n FROM ({parted.over(['*'])}) a"  # noqa: S608
+        each = "n" if self.cells.binding else "CAST(1 AS BIGINT)"
+        few = parted.within([*self.cell, "v", f"{each} AS m"])
+        thinned = self._thinned(f"{over} GROUP BY {by}, v", measure)
+        union = f"{parted.tables} {few} UNION ALL {thinned}"
+        return self.by_cell(union, [self.added("m")], ["v"])
+
+    def _thinned(self, counted: str, measure: ValueCounts) -> str:
+        """Of a unit's rows by value in a cell, how many count: ``m`` of each value."""
+        by = ", ".join(["u", *self.cell])
         window = f"PARTITION BY {by}"
         ranked = (
             f"SELECT {by}, v, n, CAST(SUM(n) OVER ({window} ORDER BY v "  # noqa: S608
             "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS BIGINT) AS upto, "
-            f"CAST(SUM(n) OVER ({window}) AS BIGINT) AS every FROM ({kept}) h WHERE v IS NOT NULL"
+            f"CAST(SUM(n) OVER ({window}) AS BIGINT) AS every FROM ({counted}) h "
+            "WHERE v IS NOT NULL"
         )
         quotient, twice = self.sql.dialect.quotient, "(every * 2)"
         upto = quotient.format(f"(upto * {2 * measure.rows} + every)", twice)
         below = quotient.format(f"((upto - n) * {2 * measure.rows} + every)", twice)
         thin = f"CASE WHEN every <= {measure.rows} THEN n ELSE {upto} - {below} END"
         picked = f"SELECT {', '.join([*self.cell, 'v'])}, {thin} AS m FROM ({ranked}) i"  # noqa: S608
-        some = f"SELECT * FROM ({picked}) j WHERE m > 0"  # noqa: S608
-        return self.by_cell(some, [self.added("m")], ["v"])
+        return f"SELECT * FROM ({picked}) j WHERE m > 0"  # noqa: S608
 
     def bins(self, measure: UnitBins) -> str:
         """Units by how much they have: one row a unit and cell, and of it the number of its bin."""
