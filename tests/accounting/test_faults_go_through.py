@@ -29,6 +29,7 @@ from quaestor.accounting.compose import Composition
 from tests.oracles import pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
 
@@ -40,13 +41,23 @@ def excluded(*_: object, **__: object) -> Bounds:
     raise InconsistentAnswers("delta", first=(0.0, 0.0), second=(1.0, 1.0))
 
 
+def plant(monkeypatch: pytest.MonkeyPatch, fault: Callable[..., Bounds]) -> None:
+    """In both ends of an answer, and in its upper end alone."""
+
+    def upper(self: Composition, *, epsilon: float) -> float:
+        return fault(self, epsilon=epsilon).upper
+
+    monkeypatch.setattr(Composition, "delta_bounds", fault)
+    monkeypatch.setattr(Composition, "delta", upper)
+
+
 @pytest.mark.parametrize(
     ("fault", "error"), [(broken, InvalidParameter), (excluded, InconsistentAnswers)]
 )
 def test_a_fault_is_not_out_of_range(
-    monkeypatch: pytest.MonkeyPatch, fault: object, error: type[Exception]
+    monkeypatch: pytest.MonkeyPatch, fault: Callable[..., Bounds], error: type[Exception]
 ) -> None:
-    monkeypatch.setattr(Composition, "delta_bounds", fault)
+    plant(monkeypatch, fault)
     for search in (
         lambda: calibrate(lambda s: Gaussian(sigma=s), epsilon=1.0, delta=1e-6),
         lambda: calibrate_bounds(lambda s: Gaussian(sigma=s), epsilon=1.0, delta=1e-6),
@@ -63,7 +74,7 @@ def test_a_fault_at_some_values_only_goes_through_too(monkeypatch: pytest.Monkey
         sigma = self.releases[0].sigma  # type: ignore[attr-defined]
         return broken() if sigma > 3.0 else plain(self, epsilon=epsilon)
 
-    monkeypatch.setattr(Composition, "delta_bounds", sometimes)
+    plant(monkeypatch, sometimes)
     with pytest.raises(InvalidParameter, match="bounds"):
         calibrate(lambda s: Gaussian(sigma=s), epsilon=1.0, delta=1e-6)
 

@@ -238,3 +238,31 @@ def test_random_settings_are_what_integrals_say() -> None:
         for truth, (low, high) in zip(exact, brackets(release, epsilon), strict=True):
             assert low <= truth * (1 + 1e-8) + 1e-15
             assert truth * (1 - 1e-8) - 1e-15 <= high
+
+
+def test_upper_ends_alone_are_the_same_and_ask_for_no_least_loss(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    epoch = q.RandomAllocation(sigma=1.5, steps=3)
+    runs = (
+        (epoch * 2,),
+        (q.GroupPrivacy(release=q.Laplace(scale=2.0), size=2),),
+        (q.MatrixMechanism(sigma=2.0, matrix=[[1.0, -0.5], [0.5, 1.0]], participations=2),),
+    )
+    for run in runs:
+        together = q.compose(*run)
+        assert together.delta(epsilon=0.7) == together.delta_bounds(epsilon=0.7).upper
+        assert together.epsilon(delta=1e-4) == together.epsilon_bounds(delta=1e-4).upper
+
+    longer = q.compose(runs[-1][0], q.Laplace(scale=2.0)).then(runs[-1][0])
+    assert longer.delta(epsilon=0.7) == longer.delta_bounds(epsilon=0.7).upper
+
+    def refused(_: q.RandomAllocation) -> None:
+        raise AssertionError("lower ends were not asked for")
+
+    monkeypatch.setattr(q.RandomAllocation, "least_losses", refused)
+    again = q.compose(epoch * 2)
+    assert again.epsilon(delta=1e-4) > 0.0
+    assert 0.0 < again.then(q.Laplace(scale=2.0)).delta(epsilon=0.7) < 1.0
+    with pytest.raises(AssertionError, match="lower ends"):
+        again.delta_bounds(epsilon=0.7)

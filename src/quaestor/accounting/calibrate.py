@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from quaestor.accounting.compose import Composition, compose
 from quaestor.accounting.expressions import parse_templates
@@ -25,6 +25,8 @@ __all__ = [
     "calibrate_expressions",
     "largest_count",
 ]
+
+Answer = TypeVar("Answer")
 
 _FACTOR = 8.0
 _SMALLEST, _LARGEST = _FACTOR**-99, _FACTOR**99  # parameters are looked for between these
@@ -170,6 +172,14 @@ class _Cost:
         self.refusal: InvalidParameter | None = None  # the last one
 
     def __call__(self, value: float) -> Bounds | None:
+        """Both ends."""
+        return self._asked(value, lambda built: built.delta_bounds(epsilon=self._epsilon))
+
+    def upper(self, value: float) -> float | None:
+        """The upper end alone, which is all that a search needs."""
+        return self._asked(value, lambda built: built.delta(epsilon=self._epsilon))
+
+    def _asked(self, value: float, question: Callable[[Composition], Answer]) -> Answer | None:
         try:
             built = self._build(value)
         except InvalidExpression:
@@ -179,7 +189,7 @@ class _Cost:
             return None
         composition = built if isinstance(built, Composition) else compose(built)
         try:
-            return composition.delta_bounds(epsilon=self._epsilon)
+            return question(composition)
         except InvalidParameter as refusal:
             if refusal.field not in _parameters(composition.releases):
                 raise
@@ -203,18 +213,17 @@ def _search(build: Builder, *, epsilon: float, delta: float) -> tuple[float, flo
     cost = _Cost(build, epsilon)
 
     def fits(value: float) -> bool | None:
-        bounds = cost(value)
-        return None if bounds is None else bounds.upper <= delta
+        upper = cost.upper(value)
+        return None if upper is None else upper <= delta
 
     fitting, failing = _first_of_each(fits, cost)
-    return _narrowed(fitting, failing, lambda value: _excess(cost(value), delta))
+    return _narrowed(fitting, failing, lambda value: _excess(cost.upper(value), delta))
 
 
-def _excess(bounds: Bounds | None, delta: float) -> float:
+def _excess(upper: float | None, delta: float) -> float:
     """By how many nats the certified delta passes the target: at most 0 where it fits."""
-    if bounds is None:
+    if upper is None:
         return 1.0
-    upper = bounds.upper
     if upper <= delta:
         return math.log(max(upper, 1e-300)) - math.log(max(delta, 1e-300)) if delta else 0.0
     return max(math.log(upper) - math.log(max(delta, 1e-300)), 1e-300)

@@ -47,7 +47,7 @@ class CurveAnswers(Presented):
         array([6.87, 5.47, 3.56])
         """
         if not is_many(delta):
-            return self.epsilon_bounds(delta=delta).upper
+            return self._curve.upper_ends().epsilon_bounds(delta=checked_delta(delta)).upper
         curve = self._curve.shared()
         return at_each(
             "delta", delta, lambda one: curve.epsilon_bounds(delta=checked_delta(one)).upper
@@ -71,7 +71,7 @@ class CurveAnswers(Presented):
         array([0.644, 0.338, 0.   ])
         """
         if not is_many(epsilon):
-            return self.delta_bounds(epsilon=epsilon).upper
+            return self._curve.upper_ends().delta_bounds(epsilon=checked_epsilon(epsilon)).upper
         curve = self._curve.shared()
         return at_each(
             "epsilon", epsilon, lambda one: curve.delta_bounds(epsilon=checked_epsilon(one)).upper

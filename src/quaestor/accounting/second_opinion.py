@@ -284,6 +284,11 @@ class Corroborated(Profile):
         """The profile for many points, held against the same opinion."""
         return Corroborated(self.profile.shared(), self.opinion)
 
+    def upper_ends(self) -> Corroborated:
+        """Those of the profile, held against the same opinion."""
+        upper = self.profile.upper_ends()
+        return self if upper is self.profile else Corroborated(upper, self.opinion)
+
     def world_pairs(self) -> tuple[WorldPair, ...]:
         """Those of the profile; a curve that is the same both ways is this one."""
         pairs = self.profile.world_pairs()

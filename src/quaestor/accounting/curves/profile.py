@@ -72,6 +72,10 @@ class Profile(ABC):
         """The same for many points: what is computed for one may serve others, as narrowly."""
         return self
 
+    def upper_ends(self) -> Profile:
+        """The same where only upper ends are asked for: lower ends may be 0, and cost nothing."""
+        return self
+
     @abstractmethod
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the curve at ``epsilon`` (not negative; may be infinite)."""

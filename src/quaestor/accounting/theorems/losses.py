@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from quaestor.accounting.curves.profile import Profile, WorldPair
@@ -12,7 +13,7 @@ from quaestor.accounting.releases import counts_of
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from quaestor.accounting.curves.profile import TheoremName
     from quaestor.accounting.loss.laws.law import Law
@@ -49,15 +50,21 @@ class WorstDirection(Profile):
         """Take the losses of every release in each direction."""
         counts = counts_of(releases)
         self._directions = [LossProfile(laws) for laws in laws_by_direction(counts)]
-        self._least: list[LossProfile] = []  # where only brackets of a loss are known
+        self._brackets: Callable[[], list[LossProfile]] | None = None
         if any(release.bracketed for release in counts):
-            self._least = [LossProfile(laws) for laws in laws_by_direction(counts, least=True)]
+            self._brackets = partial(_least_profiles, counts)
+
+    @cached_property
+    def _least(self) -> list[LossProfile]:
+        """Where only brackets of a loss are known; of no use to upper ends, and made last."""
+        return [] if self._brackets is None else self._brackets()
 
     def within(self, width: float) -> WorstDirection:
         """The same, to answer within a relative ``width``."""
         narrower = self._renewed()
         narrower._directions = [profile.within(width) for profile in self._directions]
-        narrower._least = [profile.within(width) for profile in self._least]
+        if self._brackets is not None:
+            narrower._brackets = lambda: [profile.within(width) for profile in self._least]
         return narrower
 
     def roughly(self, width: float) -> WorstDirection:
@@ -71,7 +78,8 @@ class WorstDirection(Profile):
         """The same for many points."""
         many = self._renewed()
         many._directions = [profile.shared() for profile in self._directions]
-        many._least = [profile.shared() for profile in self._least]
+        if self._brackets is not None:
+            many._brackets = lambda: [profile.shared() for profile in self._least]
         return many
 
     def then(self, releases: Iterable[Release]) -> WorstDirection:
@@ -79,10 +87,23 @@ class WorstDirection(Profile):
         extended = self._renewed()
         added = counts_of(releases)
         extended._directions = _extended(self._directions, laws_by_direction(added))
-        if self._least or any(release.bracketed for release in added):
-            least = self._least or self._directions
-            extended._least = _extended(least, laws_by_direction(added, least=True))
+        if self._brackets is not None or any(release.bracketed for release in added):
+            extended._brackets = lambda: _extended(
+                self._least or self._directions, laws_by_direction(added, least=True)
+            )
         return extended
+
+    def upper_ends(self) -> Profile:
+        """Without the least losses, where there are any."""
+        return self if self._brackets is None else _UpperEnds(self)
+
+    def largest_delta(self, epsilon: float) -> float:
+        """The upper end alone."""
+        return _worst_delta(self._directions, epsilon).upper
+
+    def largest_epsilon(self, delta: float) -> float:
+        """The upper end alone."""
+        return _worst_epsilon(self._directions, delta).upper
 
     def as_proof_of(self, theorem: TheoremName) -> WorstDirection:
         """The same curve, as what another theorem comes to."""
@@ -131,6 +152,26 @@ class WorstDirection(Profile):
         """Those of the direction that reaches further."""
         choices = [profile.supports(at_most) for profile in self._directions]
         return max(choices, key=lambda supports: supports[-1])
+
+
+class _UpperEnds(Profile):
+    """The larger of two profiles, of which nothing is said from below."""
+
+    def __init__(self, whole: WorstDirection) -> None:
+        self._whole, self.theorem = whole, whole.theorem
+
+    def delta_bounds(self, *, epsilon: float) -> Bounds:
+        return Bounds(lower=0.0, upper=self._whole.largest_delta(epsilon))
+
+    def epsilon_bounds(self, *, delta: float) -> Bounds:
+        return Bounds(lower=0.0, upper=self._whole.largest_epsilon(delta))
+
+    def supports(self, at_most: int) -> Sequence[float]:
+        return self._whole.supports(at_most)
+
+
+def _least_profiles(counts: Counter[Release]) -> list[LossProfile]:
+    return [LossProfile(laws) for laws in laws_by_direction(counts, least=True)]
 
 
 class _Direction(Profile):
