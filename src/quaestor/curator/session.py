@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.builder.tables import AnyQuestion
     from quaestor.curator.catalog.model import Catalog
+    from quaestor.curator.engines.engine_work import EngineWork
     from quaestor.curator.limits.tune_plan import TunePlan
     from quaestor.curator.preview import Preview
     from quaestor.curator.pricing.accuracy import Accuracy
@@ -129,6 +130,13 @@ class Curator:
         is no part of any answer.
         """
         return self._engines.corrections
+
+    def work(self) -> list[EngineWork]:
+        """What engines have under way, in tasks of their own: for the data owner alone.
+
+        It depends on private data, and is no part of any answer. Spark tells; others do not.
+        """
+        return self._engines.work()
 
     def warm_up(self) -> None:
         """Plan a count of every private table: the first question then takes no longer than others.

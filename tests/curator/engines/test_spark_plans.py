@@ -5,6 +5,8 @@ And it has the figures of DuckDB where one unit has a tenth of all rows, and gro
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from quaestor.curator.engines import Engine
+    from quaestor.curator.engines.engine_work import EngineWork
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
@@ -45,6 +48,25 @@ def test_rows_are_sent_by_unit_once(spark_engine: Engine, name: str) -> None:
         sent = plan.count("Exchange hashpartitioning") + plan.count("Exchange SinglePartition")
         found[kind] = max(found.get(kind, 0), sent)
     assert found == EXCHANGES[name]
+
+
+@pytest.mark.slow
+def test_work_is_told_while_a_statement_of_ours_runs(spark_engine: Engine) -> None:
+    connection: Any = spark_engine.connection
+    asleep = "SELECT reflect('java.lang.Thread', 'sleep', 2000L + id) FROM range(0, 4, 1, 2)"
+    found: list[EngineWork] = []
+    assert connection.work() == []
+    with ThreadPoolExecutor(1) as thread:
+        while not found:  # on a busy machine it may be over before it is seen
+            asked = thread.submit(connection.rows, asleep)
+            while not asked.done() and not found:
+                found = connection.work()
+                time.sleep(0.05)
+            assert len(asked.result()) == 4
+    (one,) = found
+    assert (one.engine, one.tasks) == ("spark", 2)
+    assert 0 <= one.done <= 2
+    assert connection.work() == []
 
 
 _ROWS, _UNITS, _KEYS = 300_000, 20_000, 60_000

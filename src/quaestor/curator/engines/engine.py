@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.engines.engine_work import EngineWork
     from quaestor.curator.kernel.engine_columns import EngineColumns
     from quaestor.curator.kernel.figures import Exact, Prepared
     from quaestor.curator.kernel.measurement import Measurement
@@ -256,6 +257,17 @@ class EnginePool:
         """How many figures had to be moved into their range."""
         with self._lock:
             return sum(engine.corrections for engine in self._engines.values())
+
+    def work(self) -> list[EngineWork]:
+        """What engines that can tell have under way; an engine that fails to tell has none."""
+        with self._lock:
+            engines = list(self._engines.values())
+        found: list[EngineWork] = []
+        for engine in engines:
+            way: Callable[[], list[EngineWork]] = getattr(engine.connection, "work", list)
+            with suppress(Exception):
+                found += way()
+        return found
 
     def prepared(self, measurement: Measurement) -> Engine:
         """The engine of a measurement's tables, which has planned it; no row is read."""

@@ -46,6 +46,15 @@ def metrics(service: TheService) -> Response:
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
+@routes.get("/api/v1/work", may=only("owner"))
+def work(service: TheService) -> dict[str, Any]:
+    """What engines have under way in this process, in tasks: Spark tells, others do not.
+
+    It depends on private data; analysts see the phases of their own questions only.
+    """
+    return {"work": [each._asdict() for each in service.curator.work()]}
+
+
 @routes.get("/api/v1/openapi.json", may=EVERYBODY, include_in_schema=False)
 def openapi(request: Request) -> dict[str, Any]:
     """What this service can do, as OpenAPI 3.1."""

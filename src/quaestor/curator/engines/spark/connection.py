@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from quaestor.curator.engines.engine_work import EngineWork
 from quaestor.curator.engines.files import found, kind_of, named_columns, pattern_of
 from quaestor.curator.engines.spark.dialect import SPARK
 from quaestor.curator.engines.spark.text_rows import TEXT_SETTINGS, text_frame
@@ -43,6 +44,8 @@ class SparkConnection:
     def __init__(self, catalog: Catalog, table: Table) -> None:
         self._catalog = catalog
         self._session = _session(table)
+        self._tags: set[str] = set()
+        self._remote = (table.source.connection or "").startswith("sc://")
         for name, value in _SETTINGS.items():
             self._session.conf.set(name, value)
 
@@ -76,13 +79,31 @@ class SparkConnection:
         """
         tag = f"quaestor-{uuid4().hex}"
         self._session.addTag(tag)
+        self._tags.add(tag)
         try:
             with stoppable(lambda: self._session.interruptTag(tag)):
                 table = self._session.sql(sql).toArrow()
                 columns = [column.to_pylist() for column in table.columns]
                 return list(zip(*columns, strict=True))
         finally:
+            self._tags.discard(tag)
             self._session.removeTag(tag)
+
+    def work(self) -> list[EngineWork]:
+        """Jobs of our statements that Spark has under way, by its own status.
+
+        Behind Connect there is none: its server keeps the status to itself.
+        """
+        tags = tuple(self._tags)
+        if not tags or self._remote:
+            return []
+        jobs = self._session.sparkContext._jsc.sc().statusStore().jobsList(None)  # noqa: SLF001
+        return [
+            EngineWork(engine="spark", tasks=job.numTasks(), done=job.numCompletedTasks())
+            for job in (jobs.apply(place) for place in range(jobs.size()))
+            if job.status().toString() == "RUNNING"
+            and any(name.endswith(tags) for name in job.jobTags().mkString(" ").split())
+        ]
 
     def close(self) -> None:
         """Leave the session to whoever else uses it: closing it would stop the cluster's work."""
