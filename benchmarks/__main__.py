@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,7 +84,11 @@ def _compared(case: Case, *, quick: bool) -> Iterator[Comparison]:
         for peer in rivals(case) or (NOBODY,):
             skipped = peer == NOBODY or (quick and case.slow)
             theirs = None if skipped else measure(peer, case, question)
-            yield Comparison(case=case, question=question, peer=peer, ours=ours, theirs=theirs)
+            row = Comparison(case=case, question=question, peer=peer, ours=ours, theirs=theirs)
+            if row.peers_width is not None:
+                alike = measure(OURS, case, question, width=row.peers_width)
+                row = replace(row, alike=alike)
+            yield row
 
 
 def _names(cases: Sequence[Case]) -> str:

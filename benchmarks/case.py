@@ -28,6 +28,7 @@ class Case:
         epsilon: ``None`` where delta is not asked.
         slow: peers need much time or memory; left out of a quick run.
         growing: asked what one more release costs, which no peer can say without starting anew.
+        why_slow: what takes the time, in one line; shown where the target for speed is missed.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Case:
     epsilon: float | None = None
     slow: bool = False
     growing: bool = False
+    why_slow: str = ""
 
     @property
     def count(self) -> int:

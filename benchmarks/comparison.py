@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Verdict"]
 
+_FINEST, _WIDEST = 1e-9, 0.5  # widths that are asked for
 _EQUAL = 1e-3  # relative: nearer than that to the truth counts as equally tight
 
 
@@ -34,13 +35,18 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A row of the table; ``theirs`` is missing where a peer is left out or there is none."""
+    """A row of the table; ``theirs`` is missing where a peer is left out or there is none.
+
+    ``alike`` is ours again, asked for no more than the width that the peer reaches; missing where
+    the peer is as near to the truth as our usual answer.
+    """
 
     case: Case
     question: Question
     peer: str
     ours: Outcome
     theirs: Outcome | None
+    alike: Outcome | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -73,6 +79,27 @@ class Comparison:
         lower, upper = self.ours.answer.lower, self.ours.answer.upper
         width = 0.0 if lower is None else (upper - lower) / upper
         return abs(self.gap) <= max(width, _EQUAL)
+
+    @property
+    def peers_width(self) -> float | None:
+        """How far the peer is from the truth, relatively; None where that is within our width."""
+        if not isinstance(self.ours, Measured) or not self.gap or not math.isfinite(self.gap):
+            return None
+        lower, upper = self.ours.answer.lower, self.ours.answer.upper
+        usual = 0.0 if lower is None else (upper - lower) / upper
+        return min(abs(self.gap), _WIDEST) if abs(self.gap) > max(usual, _FINEST) else None
+
+    @property
+    def equal_ratio(self) -> float | None:
+        """The same at equal tightness: by the quicker of our answers as near as the peer's."""
+        if self.ratio is None or not isinstance(self.theirs, Measured):
+            return None
+        if not isinstance(self.alike, Measured) or self.peers_width is None:
+            return self.ratio
+        lower, upper = self.alike.answer.lower, self.alike.answer.upper
+        if lower is None or upper - lower > self.peers_width * upper:
+            return self.ratio  # it missed the width, and the usual answer has it
+        return max(self.ratio, self.theirs.warm / self.alike.warm)
 
     @property
     def ratio(self) -> float | None:

@@ -66,11 +66,13 @@ class Failed:
 Outcome = Measured | Failed
 
 
-def measure(peer: str, case: Case, question: Question) -> Outcome:
-    """Put one question to one peer in a process of its own."""
+def measure(peer: str, case: Case, question: Question, *, width: float | None = None) -> Outcome:
+    """Put one question to one peer in a process of its own; a width, if any, to quaestor only."""
     spawn = multiprocessing.get_context("spawn")
     reader, writer = spawn.Pipe(duplex=False)
-    process = spawn.Process(target=_measured, args=(writer, peer, case, question), daemon=True)
+    process = spawn.Process(
+        target=_measured, args=(writer, peer, case, question, width), daemon=True
+    )
     process.start()
     writer.close()
     try:
@@ -93,13 +95,15 @@ def _awaited(reader: Connection) -> Outcome:
     return Failed(why=f"over {TIME_LIMIT:.0f} s")
 
 
-def _measured(writer: Connection, peer: str, case: Case, question: Question) -> None:
+def _measured(
+    writer: Connection, peer: str, case: Case, question: Question, width: float | None
+) -> None:
     """What the process does: import, answer once, answer again, report."""
     with contextlib.suppress(ValueError, OSError):  # some systems cannot limit it
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     warnings.simplefilter("ignore")
     try:
-        call = _call(peer, case, question)
+        call = _call(peer, case, question, width)
         writer.send("imported")
         answer, first = _timed(call)
         writer.send("answered")
@@ -118,12 +122,16 @@ def _measured(writer: Connection, peer: str, case: Case, question: Question) -> 
         )
 
 
-def _call(peer: str, case: Case, question: Question) -> Callable[[], Answer]:
+def _call(peer: str, case: Case, question: Question, width: float | None) -> Callable[[], Answer]:
     if question == "one more":
         from benchmarks.peers.quaestor import one_more
 
         return one_more(case.groups, delta=case.delta)
     adapter, epsilon = load(peer), case.epsilon
+    if width is not None:
+        from benchmarks.peers.quaestor import within
+
+        adapter = within(width)
     if question == "epsilon" or epsilon is None:
         return lambda: adapter.epsilon(case.groups, delta=case.delta)
     return lambda: adapter.delta(case.groups, epsilon=epsilon)

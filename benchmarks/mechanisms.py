@@ -8,11 +8,13 @@ from typing import TypeAlias
 __all__ = [
     "BlackBox",
     "DiscreteGaussian",
+    "Exponential",
     "Gaussian",
     "Geometric",
     "Laplace",
     "Mechanism",
     "SampledGaussian",
+    "SampledLaplace",
 ]
 
 
@@ -60,6 +62,28 @@ class SampledGaussian:
     rate: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledLaplace:
+    """Laplace noise on a Poisson sample."""
+
+    scale: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exponential:
+    """An exponential mechanism: its losses lie within a range of ``epsilon``."""
+
+    epsilon: float
+
+
 Mechanism: TypeAlias = (
-    BlackBox | Gaussian | Laplace | Geometric | DiscreteGaussian | SampledGaussian
+    BlackBox
+    | Gaussian
+    | Laplace
+    | Geometric
+    | DiscreteGaussian
+    | SampledGaussian
+    | SampledLaplace
+    | Exponential
 )

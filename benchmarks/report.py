@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from benchmarks.isolation import MEMORY_LIMIT, TIME_LIMIT, TOO_LONG_TO_REPEAT
+from benchmarks.speed import slower_than_wanted
 from benchmarks.targets import targets
 from benchmarks.text import COLUMNS, cells, duration
 
@@ -45,6 +46,9 @@ it; no peer can say so without composing the history again.
 
 The targets for speed compare *at equal tightness*: with the fastest peer whose answer is as near to
 the truth as our interval is wide, or within a thousandth; if there is none, with the tightest.
+Where a peer is further from the truth than our usual interval is wide, quaestor is asked once more,
+with `width=` the peer's distance (in brackets), which it answers by the cheapest way that is as
+narrow: *quaestor at the peer's width*. *Peer / that* divides by the quicker of both answers.
 """
 
 
@@ -86,6 +90,7 @@ def markdown(results: Results) -> str:
         _table(("target", "measured", "met"), goals),
         "## Composition",
         _NOTES.strip(),
+        *_lost(results.rows),
         "### Black boxes",
         _table(COLUMNS, [cells(row) for row in results.rows if row.case.only_black_boxes]),
         "### Mechanisms, and mixtures",
@@ -95,6 +100,15 @@ def markdown(results: Results) -> str:
         _table(("python", "time"), started),
     )
     return "\n\n".join(parts) + "\n"
+
+
+def _lost(rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Where the target for speed is missed, and why."""
+    lines = slower_than_wanted(rows)
+    if not lines:
+        return ()
+    listed = "\n".join(f"- {line}" for line in lines)
+    return ("### Below the target for speed", listed)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

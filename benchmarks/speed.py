@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from benchmarks.comparison import Comparison
 
-__all__ = ["Target", "fastest_equal", "speed_targets"]
+__all__ = ["Target", "fastest_equal", "slower_than_wanted", "speed_targets"]
 
 _EVERYWHERE, _MANY = 5, 50  # times faster
 
@@ -52,19 +52,37 @@ def fastest_equal(rows: Sequence[Comparison]) -> Comparison | None:
     answered = [row for row in rows if row.gap is not None and math.isfinite(row.gap)]
     equal = [row for row in answered if row.equally_tight]
     if equal:
-        return min(equal, key=lambda row: row.ratio or math.inf)
+        return min(equal, key=lambda row: row.equal_ratio or math.inf)
     return min(answered, key=lambda row: abs(row.gap or 0.0), default=None)
 
 
-def _faster(goal: str, rows: Sequence[Comparison], times: float) -> Target:
+def slower_than_wanted(rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Each question that misses the target for speed everywhere, and why, in one line."""
+    chosen = ((row, row.equal_ratio) for row in _compared(rows))
+    return tuple(
+        f"{_question(row)}: {ratio:.2g} times; {row.case.why_slow or 'not yet known why'}"
+        for row, ratio in chosen
+        if ratio is not None and ratio < _EVERYWHERE
+    )
+
+
+def _compared(rows: Sequence[Comparison]) -> list[Comparison]:
+    """Of every question the row that counts."""
     questions: dict[tuple[str, str], list[Comparison]] = {}
+    for row in rows:
+        asked = row.case.name, row.case.asked(row.question)
+        questions.setdefault(asked, []).append(row)
+    return [row for row in map(fastest_equal, questions.values()) if row is not None]
+
+
+def _faster(goal: str, rows: Sequence[Comparison], times: float) -> Target:
     for row in rows:
         if not isinstance(row.ours, Measured):
             return Target(goal=goal, measured=f"no answer: {row.case.name}", met=False)
-        asked = row.case.name, row.case.asked(row.question)
-        questions.setdefault(asked, []).append(row)
-    chosen = [row for row in map(fastest_equal, questions.values()) if row is not None]
-    ratios = sorted((row.ratio, _question(row)) for row in chosen if row.ratio is not None)
+    chosen = _compared(rows)
+    ratios = sorted(
+        (row.equal_ratio, _question(row)) for row in chosen if row.equal_ratio is not None
+    )
     if not ratios:
         return Target(goal=goal, measured="-", met=None)
     below = [f"{ratio:.2g} ({name})" for ratio, name in ratios if ratio < times]

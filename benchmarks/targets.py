@@ -96,12 +96,12 @@ def _equal_boxes(row: Comparison) -> bool:
 
 
 def _memory(rows: Sequence[Comparison]) -> Target:
-    goal = "memory below 500 MB everywhere, imports included"
+    goal = "memory below 300 MB everywhere, imports included"
     used = [(row.ours.memory, row.case.name) for row in rows if isinstance(row.ours, Measured)]
     if not used:
         return Target(goal=goal, measured="-", met=None)
     most, name = max(used)
-    return Target(goal=goal, measured=f"{most / 1e6:,.0f} MB ({name})", met=most < 500e6)
+    return Target(goal=goal, measured=f"{most / 1e6:,.0f} MB ({name})", met=most < 300e6)
 
 
 def _tighter(rows: Sequence[Comparison]) -> Target:

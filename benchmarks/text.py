@@ -27,6 +27,8 @@ COLUMNS = (
     "peer first",
     "peer warm",
     "peer / ours",
+    "quaestor at the peer's width",
+    "peer / that",
     "memory (MB)",
 )
 
@@ -67,6 +69,8 @@ def cells(row: Comparison) -> tuple[str, ...]:
         *_times(row.ours),
         *_times(row.theirs),
         _ratio(row.ratio),
+        _time_alike(row),
+        _ratio(row.equal_ratio),
         f"{_memory(row.ours)} / {_memory(row.theirs)}",
     )
 
@@ -109,6 +113,12 @@ def _times(outcome: Outcome | None) -> tuple[str, str]:
     if not isinstance(outcome, Measured):
         return "-", "-"
     return duration(outcome.first), duration(outcome.warm) if outcome.repeats else "-"
+
+
+def _time_alike(row: Comparison) -> str:
+    if not isinstance(row.alike, Measured):
+        return "-"
+    return f"{duration(row.alike.warm)} ({row.peers_width:.1e})"
 
 
 def _memory(outcome: Outcome | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
-from benchmarks.mechanisms import DiscreteGaussian, Geometric
+from benchmarks.mechanisms import DiscreteGaussian, Exponential, Geometric, SampledLaplace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ NOBODY = "-"
 
 _MANY = 100  # different groups, beyond which a peer that joins one after another is hopeless
 _PRV = ("prv_accountant.FINE", "prv_accountant.COARSE")
-_PRV_LACKS = DiscreteGaussian | Geometric
+_PRV_LACKS = DiscreteGaussian | Geometric | SampledLaplace | Exponential
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

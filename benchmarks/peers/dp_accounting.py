@@ -15,10 +15,12 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from benchmarks.mechanisms import (
     BlackBox,
     DiscreteGaussian,
+    Exponential,
     Gaussian,
     Geometric,
     Laplace,
     SampledGaussian,
+    SampledLaplace,
 )
 from benchmarks.peers import Answer
 
@@ -64,7 +66,7 @@ class DpAccounting:
         one = self._one(mechanism)
         return one.self_compose(count) if count > 1 else one
 
-    def _one(self, mechanism: Mechanism) -> Distribution:
+    def _one(self, mechanism: Mechanism) -> Distribution:  # noqa: PLR0911  # one for each kind
         grid = self._grid
         match mechanism:
             case BlackBox(epsilon=epsilon, delta=delta):
@@ -88,6 +90,12 @@ class DpAccounting:
                 return pld.from_gaussian_mechanism(
                     sigma, value_discretization_interval=grid, sampling_prob=rate
                 )
+            case SampledLaplace(scale=scale, rate=rate):
+                return pld.from_laplace_mechanism(
+                    scale, value_discretization_interval=grid, sampling_prob=rate
+                )
+            case Exponential(epsilon=epsilon):  # of which it knows only that it is pure
+                return self._one(BlackBox(epsilon=epsilon))
 
 
 PEER: Peer = DpAccounting()

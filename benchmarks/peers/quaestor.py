@@ -8,10 +8,12 @@ import quaestor as q
 from benchmarks.mechanisms import (
     BlackBox,
     DiscreteGaussian,
+    Exponential,
     Gaussian,
     Geometric,
     Laplace,
     SampledGaussian,
+    SampledLaplace,
 )
 from benchmarks.peers import Answer
 
@@ -22,19 +24,27 @@ if TYPE_CHECKING:
     from benchmarks.mechanisms import Mechanism
     from benchmarks.peers import Peer
 
-__all__ = ["PEER", "one_more"]
+__all__ = ["PEER", "one_more", "within"]
 
 
 class Quaestor:
-    """Optimal composition, certified at both ends."""
+    """Optimal composition, certified at both ends; as usual, or within a relative width."""
+
+    def __init__(self, *, width: float | None = None) -> None:
+        self._width = width
 
     def epsilon(self, groups: Sequence[Group], *, delta: float) -> Answer:
         """Both ends of the least epsilon."""
-        return _answer(_composed(groups).epsilon_bounds(delta=delta))
+        return _answer(_composed(groups).epsilon_bounds(delta=delta, width=self._width))
 
     def delta(self, groups: Sequence[Group], *, epsilon: float) -> Answer:
         """Both ends of the least delta."""
-        return _answer(_composed(groups).delta_bounds(epsilon=epsilon))
+        return _answer(_composed(groups).delta_bounds(epsilon=epsilon, width=self._width))
+
+
+def within(width: float) -> Peer:
+    """The same, asked for no more than a relative width."""
+    return Quaestor(width=width)
 
 
 def one_more(groups: Sequence[Group], *, delta: float) -> Callable[[], Answer]:
@@ -60,7 +70,7 @@ def _composed(groups: Sequence[Group]) -> q.Composition:
     return q.compose(*(_release(each.mechanism) * each.count for each in groups))
 
 
-def _release(mechanism: Mechanism) -> q.Release:
+def _release(mechanism: Mechanism) -> q.Release:  # noqa: PLR0911  # one for each kind
     match mechanism:
         case BlackBox(epsilon=epsilon, delta=delta):
             return q.ApproxDP(epsilon=epsilon, delta=delta)
@@ -74,6 +84,10 @@ def _release(mechanism: Mechanism) -> q.Release:
             return q.DiscreteGaussian(sigma=sigma)
         case SampledGaussian(sigma=sigma, rate=rate):
             return q.PoissonSampled(release=q.Gaussian(sigma=sigma), rate=rate)
+        case SampledLaplace(scale=scale, rate=rate):
+            return q.PoissonSampled(release=q.Laplace(scale=scale), rate=rate)
+        case Exponential(epsilon=epsilon):
+            return q.BoundedRange(epsilon=epsilon)
 
 
 PEER: Peer = Quaestor()
