@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from quaestor.curator.kernel.measures import (
     Distinct,
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["statements_of"]
 
+_FEW: Final = 3
+"""So many totals take no longer by unit and cell."""
+
 
 def statements_of(
     rows: relations.EngineRows, cells: Cells, measures: Sequence[Measure], sql: SQL
@@ -36,7 +39,9 @@ def statements_of(
         raise InvalidParameter("rows", "public ones", "about somebody")
     author = StatementAuthor(rows, cells, sql)
     plain = tuple(m for m in measures if type(m) in {Units, RowCount, Total, JointTotals})
-    made = [CellStatement(sql=sums_statement(author, plain), measures=plain)]
+    many = sum(type(measure) is Total for measure in plain) > _FEW
+    added = sums_statement(author, plain) if many else author.plain(plain)
+    made = [CellStatement(sql=added, measures=plain)]
     for measure in measures:
         if type(measure) is Distinct:
             made.append(CellStatement(sql=author.distinct(measure), measures=(measure,)))

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["sums_statement"]
 
-_FEW: Final = 3
-"""So many totals take no longer by unit and cell."""
 _MOST_COLUMNS: Final = 8
 """So many columns of all rows are held at most."""
 _NONE: Final = "CAST(0 AS BIGINT)"
@@ -38,10 +36,9 @@ def sums_statement(author: StatementAuthor, measures: Sequence[Measure]) -> str:
     """Units, rows and totals by cell: the numbers of ``author.plain``, whichever way is quicker."""
     table = author.sql.dialect.common_table
     plain = all(type(measure) in {Units, RowCount, Total} for measure in measures)
-    totals = sum(type(measure) is Total for measure in measures)
     columns = _columns(author, measures)
-    few = totals <= _FEW or len(columns) > _MOST_COLUMNS
-    if table is None or few or not plain or author.rows.single:
+    wide = len(columns) > _MOST_COLUMNS
+    if table is None or wide or not plain or author.rows.single:
         return author.plain(measures)
     by = ", ".join(["u", *author.cell])
     parted = Parted(
