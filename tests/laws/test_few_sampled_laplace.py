@@ -127,6 +127,22 @@ def test_two_releases_contain_the_integral_of_the_closed_form_everywhere(block: 
         _check_two(seed)
 
 
+@pytest.mark.parametrize(("scale", "rate"), [(0.3, 0.3), (0.3, 1e-6), (100.0, 0.01)])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-9])
+def test_two_releases_contain_the_integral_next_to_nothing(
+    scale: float, rate: float, epsilon: float
+) -> None:
+    """Where a fine gap would take more nodes than a line may have."""
+    found = compose(PoissonSampled(release=Laplace(scale=scale), rate=rate) * 2).delta_bounds(
+        epsilon=epsilon
+    )
+    kinds = ((1 / scale, rate), (1 / scale, rate))
+    truth = max(_double(epsilon, kinds, removing=removing) for removing in (True, False))
+    assert found.lower <= truth * (1 + REFERENCE) + LEAST
+    assert truth * (1 - REFERENCE) - LEAST <= found.upper
+    assert found.relative_width <= 1e-3
+
+
 def _check_several(seed: int, *, cells: float) -> None:
     rng = random.Random(seed)
     parts = [_random_kind(rng)]
