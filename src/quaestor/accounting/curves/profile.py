@@ -118,11 +118,12 @@ def least_epsilon(  # noqa: PLR0913  # a search has this much to know
     upper bound, the lower end does not by a lower bound. At ``largest`` (maybe infinite) the curve
     must be known to fit.
     """
-    if curve(_SURELY * guess).lower <= target.upper and curve(0.0).upper <= target.lower:
-        return _ZERO  # of which mostly the near place says no, where the curve is known well
+    start = guess if 0.0 < guess < largest else min(largest, 2.0) / 2
+    if curve(_SURELY * start).lower <= target.upper and curve(0.0).upper <= target.lower:
+        return _ZERO  # mostly the nearer place says no, where the curve is known well
     root = _secant_root(
         lambda epsilon: _log_excess(curve(epsilon), target),
-        guess=guess if 0.0 < guess < largest else min(largest, 2.0) / 2,
+        guess=start,
         largest=largest,
         stride=stride,
     )
