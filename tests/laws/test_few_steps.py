@@ -16,51 +16,15 @@ from quaestor.accounting.loss.engine.loss_sum import Product
 from quaestor.accounting.loss.laws.sampling.sampled_gaussian import SampledGaussianLoss
 from quaestor.accounting.loss.laws.sampling.truncated_gaussian import TruncatedSampledGaussian
 from tests.laws.lattice_brackets import SampledGaussianCells, brackets, brackets_of
+from tests.oracles.two_steps import Sampled, two_steps
 
 REFERENCE = 1e-7  # relative error of the sums below, and what erfc leaves of small numbers
 LEAST = 3e-15
-_erfc = np.frompyfunc(math.erfc, 1, 1)
-
-
-def _tail(x: np.ndarray) -> np.ndarray:
-    values: np.ndarray = np.asarray(_erfc(x / math.sqrt(2)), np.float64) / 2
-    return values
-
-
-def _single(epsilons: np.ndarray, mu: float, rate: float, *, removing: bool) -> np.ndarray:
-    """Delta of one release at epsilons of either sign: the test "the loss exceeds epsilon"."""
-    odds = np.exp(epsilons if removing else -epsilons)
-    inner = (odds - 1 + rate) / rate
-    inside = inner > 0
-    place = np.where(inside, np.log(np.where(inside, inner, 1.0)) / mu + mu / 2, -40.0)
-    side = 1.0 if removing else -1.0
-    without = _tail(side * place)
-    mixed = (1 - rate) * without + rate * _tail(side * (place - mu))
-    if removing:
-        return np.asarray(mixed - odds * without)
-    return np.where(inside, without - mixed / odds, 0.0)
-
-
-def _double(epsilon: float, mu: float, rate: float, *, removing: bool) -> float:
-    """Delta of two releases: the first one's noise integrated out, on 48,000 places."""
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    panels, low, high = 6000, -11.0, 11.0 + mu
-    half = (high - low) / panels / 2
-    middles = low + half * (2 * np.arange(panels) + 1)
-    x = (middles[:, None] + half * nodes).ravel()
-    losses = np.log1p(rate * np.expm1(mu * x - mu * mu / 2))
-    masses = np.tile(weights * half, panels) * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
-    if removing:
-        return float(
-            np.sum(masses * np.exp(losses) * _single(epsilon - losses, mu, rate, removing=True))
-        )
-    return float(np.sum(masses * _single(epsilon + losses, mu, rate, removing=False)))
 
 
 def _worst(epsilon: float, mu: float, rate: float) -> float:
-    return max(
-        _double(epsilon, mu, rate, removing=True), _double(epsilon, mu, rate, removing=False)
-    )
+    step = Sampled(mu, rate)
+    return max(two_steps(epsilon, step, step, removing=removing) for removing in (True, False))
 
 
 def _random_case(seed: int) -> tuple[float, float, float]:
@@ -191,7 +155,8 @@ def test_what_is_left_out_is_charged(lost: float, *, removing: bool) -> None:
     law = SampledGaussianLoss(mu=mu, rate=rate, removing=removing)
     product = Product([(law, 2)]).truncated(lost)
     line = Line.through(product, epsilon, width=1e-3)
-    truth = _double(epsilon, mu, rate, removing=removing)
+    step = Sampled(mu, rate)
+    truth = two_steps(epsilon, step, step, removing=removing)
     assert line.aside is not None
     assert 0.0 < line.aside.lost <= lost * (1 + 1e-6)
     assert line.delta(epsilon).lower <= truth <= line.delta(epsilon).upper

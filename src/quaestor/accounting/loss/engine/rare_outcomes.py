@@ -109,16 +109,18 @@ class RareOutcomes:
         return self._suitable[epsilon]
 
     def _whole(self, epsilon: float, width: float) -> Line | None:
-        """A line through all losses, where that is the quicker one."""
+        """A line through all losses, where that is the quicker one and leaves little open."""
         point = self._suitable_point(epsilon)
         if point is None:
             return None
         try:
             plan = planned(self.product, epsilon, width=width, point=point)
             quick = width < _USUAL or plan.extent.size <= _FEW_NODES
-            return Line.along(self.product, plan) if quick else None
+            line = Line.along(self.product, plan) if quick else None
         except (BeyondFloats, ValueError, MemoryError):
             return None
+        clear = line is not None and line.delta(epsilon).relative_width < _CLEAR
+        return line if clear else None
 
     def _effort(self, plan: LinePlan) -> float:
         integral = plan.integral

@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+import numpy as np
+
 from quaestor.accounting.releases.base import (
     Release,
     check_count,
@@ -85,19 +87,31 @@ class TruncatedPoissonGaussian(Release):
 
     def losses(self) -> tuple[Law, ...]:
         """Removing, and adding."""
-        from quaestor.accounting.loss.laws.gaussian_mixtures import Bells, GaussianMixtureLoss
         from quaestor.accounting.loss.laws.labelled import LabelledLoss
         from quaestor.accounting.loss.laws.sampling.sampled import no_loss
 
         if self.rate == 0.0:
             return (no_loss(),)
-        alone = Bells.of([0.0], [1.0])
-        removing, adding = [], []
-        for case in self._cases():
-            mixture = Bells.of(*self._mixture(case))
-            removing.append((case.probability, GaussianMixtureLoss(mixture, alone)))
-            adding.append((case.probability, GaussianMixtureLoss(alone, mixture.mirrored())))
-        return LabelledLoss(removing, rounded=True), LabelledLoss(adding, rounded=True)
+        parts = [(case.probability, *self._sampled(case)) for case in self._cases()]
+        return (
+            LabelledLoss([(weight, removing) for weight, removing, _ in parts], rounded=True),
+            LabelledLoss([(weight, adding) for weight, _, adding in parts], rounded=True),
+        )
+
+    def _sampled(self, case: _Case) -> tuple[Law, Law]:
+        """The losses of a case: removing, and adding."""
+        from quaestor.accounting.loss.laws.gaussian_mixtures import Bells, GaussianMixtureLoss
+        from quaestor.accounting.loss.laws.sampling.sampled_gaussian import SampledGaussianLosses
+
+        mu = case.norms * self.sensitivity / self.sigma
+        if case.rate < 1.0:
+            only = np.array([mu]), np.array([case.rate]), np.array([1.0])
+            return (
+                SampledGaussianLosses(*only, removing=True),
+                SampledGaussianLosses(*only, removing=False),
+            )
+        alone, mixture = Bells.of([0.0], [1.0]), Bells.of(*self._mixture(case))
+        return GaussianMixtureLoss(mixture, alone), GaussianMixtureLoss(alone, mixture.mirrored())
 
     def _mixture(self, case: _Case) -> Mixture:
         shift = case.norms * self.sensitivity / self.sigma
