@@ -217,6 +217,13 @@ def test_gaussians_of_the_smallest_mu_are_seen(mu: float) -> None:
     assert low > 0.0 or mu < 1e-321
 
 
+@pytest.mark.parametrize("delta", [1e-300, 1e-250])
+def test_the_square_of_a_small_mu_is_not_taken_for_that_of_another(delta: float) -> None:
+    """Its root is 11 % too large, and delta at the same epsilon 1e23 times."""
+    spent = compose(GaussianDP(mu=2.8635577953810894e-162))
+    assert spent.epsilon_bounds(delta=delta).relative_width < 1e-9
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_vectors_are_summed_both_ways(seed: int) -> None:
     rng = random.Random(seed)

@@ -239,8 +239,8 @@ def sampled_gaussian_log_moment(mu: arb, rate: float, order: int) -> arb:
     q, n = ball(rate), order + 1
     terms = [
         ball(comb(n, j)).log()
-        + (n - j) * (1 - q).log() * (j < n)
-        + j * q.log() * (j > 0)
+        + ((n - j) * (1 - q).log() if j < n else 0)
+        + (j * q.log() if j > 0 else 0)
         + ball(j * (j - 1)) * mu * mu / 2
         for j in range(n + 1)
         if rate < 1 or j == n

@@ -40,6 +40,7 @@ __all__ = ["BlackBoxOpinion", "Corroborated", "SecondOpinion"]
 _FEW = 64  # different releases that are asked about one by one at epsilon 0
 _HEARD = 4  # releases that are asked about one by one: those of which most is known
 _UP = 1 + 1e-12
+_LEAST_SQUARE = 1e-290  # of a mu: below it floats lose digits, and its root is another mu
 _LEAST = 4e-323  # what a few operations lose where floats have no more digits
 _ROOT_HALF = math.sqrt(0.5) * _UP
 _CERTAIN = -45.0  # nats below 1: beyond what a float shows of 1 - delta
@@ -105,7 +106,8 @@ class SecondOpinion:
 
     def at_least(self, epsilon: float) -> float:
         """A lower bound on delta: tests that somebody could make."""
-        gaussian = gaussian_curve(math.sqrt(self._square), epsilon)[0] if self._square else 0.0
+        knows_mu = self._square > _LEAST_SQUARE
+        gaussian = gaussian_curve(math.sqrt(self._square), epsilon)[0] if knows_mu else 0.0
         tests = (_most_of(group, epsilon) for group in self._groups)
         apart = self._log_overlap + epsilon / 2
         roots = -math.expm1(apart) * (1 - 1e-12) if apart < 0.0 else 0.0
