@@ -78,6 +78,7 @@ mutations: $(VENV)/test.stamp
 benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.sampling
+	@$(BIN)/python -m benchmarks.training
 	@$(BIN)/python -m benchmarks.sketching
 	@$(BIN)/python -m benchmarks.auditing
 	@$(BIN)/python -m benchmarks.ledger

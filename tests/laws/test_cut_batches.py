@@ -114,10 +114,10 @@ def test_what_is_left_out_of_a_choice_is_counted(lost: float, above: float) -> N
     ((shorter, _),) = LabelledLoss(parts).truncated(lost, above)
     at = np.array([0j, -1 + 0j])
     first, second = (np.exp(shorter.log_moment(at[i : i + 1])[0].real[0]) for i in range(2))
-    large = (0.0, 0.0)
+    large = [0.0, 0.0]
     if shorter.large is not None:
         logs = shorter.large.log_none, shorter.large.log_none_second
-        large = tuple(float(-each.expm1().mid()) for each in logs)
+        large = [float(-each.expm1().mid()) for each in logs]
     assert first + large[0] + shorter.lost == pytest.approx(1.0, abs=1e-8)
     assert first + large[0] + shorter.lost >= 1 - 1e-12
     assert second + large[1] <= 1 - (0.1 if lost == 0.5 else 0.0) + 1e-12
