@@ -7,8 +7,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-import numpy as np
-
 from quaestor.accounting.releases.base import (
     Release,
     check_count,
@@ -100,6 +98,8 @@ class TruncatedPoissonGaussian(Release):
 
     def _sampled(self, case: _Case) -> tuple[Law, Law]:
         """The losses of a case: removing, and adding."""
+        import numpy as np
+
         from quaestor.accounting.loss.laws.gaussian_mixtures import Bells, GaussianMixtureLoss
         from quaestor.accounting.loss.laws.sampling.sampled_gaussian import SampledGaussianLosses
 
