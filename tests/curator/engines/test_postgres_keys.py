@@ -11,6 +11,8 @@ import pytest
 
 from quaestor.curator.catalog import catalog_from_toml
 from quaestor.curator.engines import engine_for
+from quaestor.curator.engines.engine import Engine
+from quaestor.curator.engines.postgres.connection import PostgresConnection
 from quaestor.curator.engines.postgres.unique_columns import _POSTGRESQL, unique_columns
 from quaestor.curator.pricing.offers import offer
 from quaestor.curator.sql import parse
@@ -31,6 +33,15 @@ _THIRDS = _FILL.format("i / 3")
 _SCHEMAS: dict[str, tuple[str, tuple[str, ...], bool]] = {  # kind, statements, whether believed
     "primary key": ("integer", (_TABLE.format("bigint PRIMARY KEY", ""), _FILL.format("i")), True),
     "small": ("integer", (_TABLE.format("smallint PRIMARY KEY", ""), _FILL.format("i")), True),
+    "domain": (
+        "integer",
+        (
+            "CREATE DOMAIN number AS bigint",
+            _TABLE.format("number PRIMARY KEY", ""),
+            _FILL.format("i"),
+        ),
+        True,
+    ),
     "nulls": (
         "integer",
         (_TABLE.format("int UNIQUE", ""), _FILL.format("CASE WHEN i > 20 THEN i END")),
@@ -246,6 +257,35 @@ def test_a_schema_that_changed_is_not_relied_on(which: str, address: str) -> Non
         assert exact.units == [units]
         assert exact.values[asked.measures[0]][0] <= 2 * units
     engine.close()
+
+
+class _Overtaken(PostgresConnection):
+    """A connection; somebody changes the table between its first two statements."""
+
+    after: tuple[str, ...] = ()
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        found, after, self.after = super().rows(sql), self.after, ()
+        _run(os.environ[_VARIABLE], *after)
+        return found
+
+
+def test_keys_are_of_the_types_that_columns_are_read_by(address: str) -> None:
+    _run(address, _TABLE.format('text COLLATE "C" PRIMARY KEY', ""), _FILL.format("i"))
+    _run(address, "CREATE TABLE numbered AS SELECT unit::bigint, ward, cost FROM t")
+    _run(address, "ALTER TABLE t RENAME TO texts; ALTER TABLE numbered RENAME TO t")
+    zeros = "INSERT INTO texts SELECT repeat('0', i) || 7 FROM generate_series(1, 9) AS r(i)"
+    catalog = _catalog()
+    connection = _Overtaken(catalog.tables[0])
+    connection.after = (zeros, "DROP TABLE t", "ALTER TABLE texts RENAME TO t")
+    engine = Engine(catalog=catalog, connection=connection)
+    asked = _asked("SELECT COUNT(*) AS n FROM t", catalog)
+    prepared, exact = engine.measure(asked)
+    engine.close()
+    assert "GROUP BY u" in prepared.statements[0].sql
+    assert exact.units == [200]
+    assert exact.values[asked.measures[0]] == [201]  # of the unit 7 two rows, and not ten
 
 
 def test_what_happens_between_the_check_and_the_statement_adds_no_row(address: str) -> None:

@@ -48,7 +48,8 @@ _POSTGRESQL: Final = (
 )
 _INDEXED: Final = (
     "SELECT t.oid, quote_ident(s.nspname) || '.' || quote_ident(t.relname), a.attname, "
-    "pg_catalog.format_type(a.atttypid, NULL) FROM pg_catalog.pg_class t "
+    "pg_catalog.format_type(CASE WHEN p.typtype = 'd' THEN p.typbasetype ELSE p.oid END, NULL) "
+    "FROM pg_catalog.pg_class t "
     "JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace "
     "JOIN pg_catalog.pg_am heap ON heap.oid = t.relam AND heap.amname = 'heap' "
     "JOIN pg_catalog.pg_index i ON i.indrelid = t.oid "
@@ -58,6 +59,7 @@ _INDEXED: Final = (
     "AND o.opcnamespace = 'pg_catalog'::regnamespace "
     "JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0] "
     "AND a.attnum > 0 AND NOT a.attisdropped "
+    "JOIN pg_catalog.pg_type p ON p.oid = a.atttypid "
     "WHERE t.oid = to_regclass('{0}') AND has_table_privilege(t.oid, 'SELECT') "
     "AND t.relkind = 'r' AND i.indnkeyatts = 1 AND i.indisunique "
     "AND i.indimmediate AND i.indisvalid AND i.indisready AND i.indislive "
@@ -89,8 +91,13 @@ class UniqueColumns:
         return f"LOCK TABLE ONLY {self.name} IN ACCESS SHARE MODE"
 
     def base(self, types: dict[str, str]) -> Base:
-        """The table for statements that rely on it."""
-        return Base(sql=self.rows, types=types, unique=frozenset(name for name, _ in self.columns))
+        """The table for statements that rely on it.
+
+        Columns are read by ``types``, which were asked for before; a column that had another type
+        then is not unique as it is read: ``1`` and ``01`` are two texts, and one number.
+        """
+        same = frozenset(name for name, kind in self.columns if types.get(name) == kind)
+        return Base(sql=self.rows, types=types, unique=same)
 
     def holds(self, rows: Callable[[str], list[tuple[Any, ...]]]) -> bool:
         """Whether it is still so in the snapshot of a transaction."""
