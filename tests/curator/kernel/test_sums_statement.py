@@ -120,6 +120,28 @@ def test_postgres_has_the_same_numbers(postgres_address: str) -> None:
             connection.execute(f"DROP TABLE IF EXISTS {name}")
 
 
+class _Careless(SQL):
+    """Makes far too many steps of every number."""
+
+    def integer(self, value: str, bits: int = 64) -> str:
+        """A thousand times as many."""
+        return super().integer(f"1000 * {value}", bits)
+
+
+def test_no_row_adds_more_than_its_bounds_whatever_made_steps_of_it() -> None:
+    totals = tuple(
+        Total(operand=Column("x"), low=-at, high=at, step=0.5, rows=2) for at in range(1, 5)
+    )
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (u BIGINT, c0 INT, c1 INT, c2 BIGINT, c3 INT)")
+        connection.execute("INSERT INTO t (u, c2) VALUES (1, 50), (1, 40), (2, -7), (3, 9)")
+        author = _author("t", Cells(keys=(), groups=1), DUCKDB)
+        for sql in (SQL(DUCKDB), _Careless(DUCKDB)):
+            written = sums_statement(replace(author, sql=sql), totals)
+            # two rows of the first unit, and one of each other
+            assert connection.execute(written).fetchall() == [(3, 2, 4, 6, 8)]
+
+
 def test_few_sums_and_many_columns_are_added_up_by_unit() -> None:
     author = _author("t", Cells(keys=(), groups=1), DUCKDB)
     totals = [Total(operand=Column("x"), low=0, high=at, step=1.0, rows=1) for at in range(1, 5)]

@@ -5,9 +5,10 @@ enough cells, and has few enough rows in one, needs none of it: what its rows th
 what it contributes. Who is over a limit goes the way of all units in other statements.
 
 With R the least number of rows of all measures, let a unit have :math:`n \le R` rows in a cell.
-Each was moved into the bounds of a total, or has no value; together they add a number from
-:math:`\min(0, n\,\mathrm{low})` to :math:`\max(0, n\,\mathrm{high})`, which lies between the
-total's ``least`` and ``most``, and at most n to a count of rows: the clamps change none of these.
+Each is clamped to the bounds of a total where it is added, or has no value; together they add a
+number from :math:`\min(0, n\,\mathrm{low})` to :math:`\max(0, n\,\mathrm{high})`, which lies
+between the total's ``least`` and ``most``, and at most n to a count of rows: the clamps of units
+change none of these.
 Rows are held in a common table, so that those that are counted are those that are added up.
 """
 
@@ -94,7 +95,7 @@ def _sums(author: StatementAuthor, measures: Sequence[Measure], parted: Parted) 
         figure = _NONE
         if type(measure) is Total:
             before[f"x{at}"], after[f"o{at}"] = author.steps(measure, f"x{at}")
-            figure = author.unit_sum(f"o{at}", measure)
+            figure = author.unit_sum(_clamped(author, f"o{at}", measure), measure)
         elif type(measure) is RowCount and measure.operand is None:
             figure = "COUNT(*)"
         elif type(measure) is RowCount:
@@ -102,6 +103,11 @@ def _sums(author: StatementAuthor, measures: Sequence[Measure], parted: Parted) 
             figure = f"COUNT(o{at})"
         sums.append(f"{figure} AS m{at}")
     return _by_cell(author, author.computed(parted.within(["*"]), before, after), sums)
+
+
+def _clamped(author: StatementAuthor, steps: str, measure: Total) -> str:
+    """What one row adds, clamped last of all: whatever made steps of it may be wrong."""
+    return author.sql.clip(steps, str(measure.low), str(measure.high), bare=True)
 
 
 def _by_cell(author: StatementAuthor, rows: str, figures: list[str]) -> str:
