@@ -12,8 +12,9 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from benchmarks.machine import load, machine
 from benchmarks.text import duration
@@ -45,6 +46,10 @@ entries, {_SIZE} steps, people in at most {_TIMES} steps that are {_APART} apart
 floats without an error. *First* is the first call of a process after imports, *warm* the least of
 {_RUNS} later ones, in seconds of CPU.
 """
+
+
+_Call: TypeAlias = "Callable[[int], tuple[float, float | None]]"
+"""The number of the call, and then what is said and how wide it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +107,14 @@ def _apart(name: str, who: str) -> _Found:
     return _Found(**json.loads(done.stdout.splitlines()[-1]))
 
 
-def _measured(call: Callable[[], tuple[float, float | None]]) -> _Found:
-    times = []
-    for _ in range(1 + _RUNS):
+def _measured(call: _Call) -> _Found:
+    """The answer to the first call, and what all took: each asks something a little different."""
+    times, found = [], []
+    for number in range(1 + _RUNS):
         start = time.process_time()
-        value, width = call()
+        found.append(call(number))
         times.append(time.process_time() - start)
+    value, width = found[0]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return _Found(value=value, width=width, first=times[0], warm=min(times[1:]), memory=memory)
 
@@ -115,11 +122,11 @@ def _measured(call: Callable[[], tuple[float, float | None]]) -> _Found:
 # What quaestor is asked: imports first, then the call.
 
 
-def _epsilon(of: Callable[[Any], Any]) -> Callable[[], tuple[float, float | None]]:
+def _epsilon(of: Callable[[Any], Any]) -> _Call:
     import quaestor
 
-    def call() -> tuple[float, float | None]:
-        found = quaestor.compose(of(quaestor)).epsilon_bounds(delta=_DELTA)
+    def call(number: int) -> tuple[float, float | None]:
+        found = quaestor.compose(of(quaestor)).epsilon_bounds(delta=_changed(_DELTA, number))
         return found.upper, found.upper - found.lower
 
     return call
@@ -130,38 +137,39 @@ def _sampled(quaestor: Any, *, steps: int, rate: float) -> Any:
     return quaestor.PoissonSampled(release=release, rate=rate) * steps
 
 
-def _our_noise() -> Callable[[], tuple[float, float | None]]:
+def _our_noise() -> _Call:
     import quaestor
 
     def steps(sigma: float) -> Any:
         release = quaestor.Gaussian(sigma=sigma)
         return quaestor.PoissonSampled(release=release, rate=_RATE) * _STEPS
 
-    def call() -> tuple[float, float | None]:
-        return quaestor.calibrate(steps, epsilon=_TARGET, delta=_DELTA), None
+    def call(number: int) -> tuple[float, float | None]:
+        return quaestor.calibrate(steps, epsilon=_TARGET, delta=_changed(_DELTA, number)), None
 
     return call
 
 
-def _our_sensitivity(**facts: Any) -> Callable[[], tuple[float, float | None]]:
+def _our_sensitivity(**facts: Any) -> _Call:
     import quaestor
 
     banded = facts.pop("banded", False)
     matrix = _matrix(banded=banded)
 
-    def call() -> tuple[float, float | None]:
-        found = quaestor.MatrixMechanism(sigma=1.0, matrix=matrix, **facts).sensitivity_bounds()
+    def call(number: int) -> tuple[float, float | None]:
+        asked = _changed(matrix, number)
+        found = quaestor.MatrixMechanism(sigma=1.0, matrix=asked, **facts).sensitivity_bounds()
         return found.upper, found.upper - found.lower
 
     return call
 
 
-def _our_counting() -> Callable[[], tuple[float, float | None]]:
+def _our_counting() -> _Call:
     import quaestor
 
-    def call() -> tuple[float, float | None]:
+    def call(number: int) -> tuple[float, float | None]:
         found = quaestor.ContinualCounting(
-            sigma=1.0, steps=_LONG, participations=_TIMES, separation=_LONG // _TIMES
+            sigma=1.0, steps=_LONG + number, participations=_TIMES, separation=_LONG // _TIMES
         ).sensitivity_bounds()
         return found.upper, found.upper - found.lower
 
@@ -171,17 +179,17 @@ def _our_counting() -> Callable[[], tuple[float, float | None]]:
 # The same of jax_privacy.
 
 
-def _their_epsilon(**facts: Any) -> Callable[[], tuple[float, float | None]]:
+def _their_epsilon(**facts: Any) -> _Call:
     accounting, accountant = _their_accountant()
     fixed = facts.pop("fixed", False)
     if fixed:
         facts["sampling_method"] = accounting.SamplingMethod.FIXED_BATCH_SIZE
 
-    def call() -> tuple[float, float | None]:
+    def call(number: int) -> tuple[float, float | None]:
         given = accounting.DpParams(
             noise_multipliers=_SIGMA,
             num_samples=_PEOPLE,
-            delta=_DELTA,
+            delta=_changed(_DELTA, number),
             batch_size=_BATCH,
             **facts,
         )
@@ -190,17 +198,17 @@ def _their_epsilon(**facts: Any) -> Callable[[], tuple[float, float | None]]:
     return call
 
 
-def _their_noise() -> Callable[[], tuple[float, float | None]]:
+def _their_noise() -> _Call:
     accounting, accountant = _their_accountant()
 
-    def call() -> tuple[float, float | None]:
+    def call(number: int) -> tuple[float, float | None]:
         found = accounting.calibrate_noise_multiplier(
             target_epsilon=_TARGET,
             accountant=accountant,
             batch_sizes=_BATCH,
             num_updates=_STEPS,
             num_samples=_PEOPLE,
-            target_delta=_DELTA,
+            target_delta=_changed(_DELTA, number),
             tol=1e-4,
         )
         return float(found), None
@@ -216,32 +224,36 @@ def _their_accountant() -> tuple[Any, Any]:
 
 def _their_sensitivity(
     of: Callable[[Any, NDArray[np.float64]], Any], *, banded: bool = False
-) -> Callable[[], tuple[float, float | None]]:
-    import jax
-
-    jax.config.update("jax_enable_x64", True)  # noqa: FBT003
-    from jax_privacy.matrix_factorization import sensitivity
-
+) -> _Call:
+    sensitivity = _their_matrices("sensitivity")
     matrix = _matrix(banded=banded)
-    return lambda: (float(of(sensitivity, matrix)), None)
+    return lambda number: (float(of(sensitivity, _changed(matrix, number))), None)
 
 
-def _their_counting() -> Callable[[], tuple[float, float | None]]:
-    import jax
+def _their_counting() -> _Call:
+    toeplitz = _their_matrices("toeplitz")
 
-    jax.config.update("jax_enable_x64", True)  # noqa: FBT003
-    from jax_privacy.matrix_factorization import toeplitz
-
-    def call() -> tuple[float, float | None]:
+    def call(number: int) -> tuple[float, float | None]:
         found = toeplitz.minsep_sensitivity_squared(
-            toeplitz.optimal_max_error_strategy_coefs(_LONG),
+            toeplitz.optimal_max_error_strategy_coefs(_LONG + number),
             min_sep=_LONG // _TIMES,
             max_participations=_TIMES,
-            n=_LONG,
+            n=_LONG + number,
         )
         return float(found) ** 0.5, None
 
     return call
+
+
+def _their_matrices(name: str) -> Any:
+    settings: Any = import_module("jax").config
+    settings.update("jax_enable_x64", True)  # noqa: FBT003
+    return import_module(f"jax_privacy.matrix_factorization.{name}")
+
+
+def _changed(given: Any, number: int) -> Any:
+    """A little more in every call: an answer that was kept is not the answer."""
+    return given * (1 + number * 2.0**-30)
 
 
 def _matrix(*, banded: bool) -> NDArray[np.float64]:

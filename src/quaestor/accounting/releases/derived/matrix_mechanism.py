@@ -135,6 +135,8 @@ def _checked(given: Any) -> _MatrixRows:
     if isinstance(given, _MatrixRows):
         return given
     listed = given.tolist() if hasattr(given, "tolist") else given
+    if _is_plain(given):  # as what is checked below, all entries at once
+        return _MatrixRows(map(tuple, listed))
     try:
         rows = _MatrixRows(numbers("matrix", row, low=-_LARGEST, high=_LARGEST) for row in listed)
     except TypeError:
@@ -147,3 +149,12 @@ def _checked(given: Any) -> _MatrixRows:
     if not any(any(row) for row in rows):
         raise InvalidParameter("matrix", "only zeros", "a matrix that is not 0")
     return rows
+
+
+def _is_plain(given: Any) -> bool:
+    """Whether this is an array of floats in the range, not too large and not all 0."""
+    if getattr(given, "ndim", None) != 2 or getattr(given.dtype, "char", "") != "d":
+        return False
+    if not 0 < given.shape[1] <= _MOST_COLUMNS or not 0 < given.size <= _MOST_ENTRIES:
+        return False
+    return bool((abs(given) <= _LARGEST).all() and given.any())

@@ -50,6 +50,9 @@ def pattern_sensitivity(columns: Floats, participation: Participation) -> Bounds
     """
     exponent = math.frexp(float(np.max(np.abs(columns))))[1]  # squares of tiny entries vanish
     scaled = np.ldexp(columns, -exponent)
+    if participation.most == 1:
+        lower, upper = _longest_square(scaled)
+        return _rooted(lower, upper, exponent, terms=1)
     products = scaled.T @ scaled
     sizes = np.abs(scaled).T @ np.abs(scaled)
     doubt = 4 * (columns.shape[0] + 2) * _UNIT * sizes + _TINY
@@ -62,11 +65,25 @@ def pattern_sensitivity(columns: Floats, participation: Participation) -> Bounds
         participation.periodic,
     )
     upper = _largest_sum(most, fitting)
-    lower = max(_sum_of(products - doubt, pattern) for pattern in _samples(count, fitting))
+    samples = list(_samples(most, fitting))
+    least = products - doubt
+    lower = max(_sum_of(least, pattern) for pattern in samples)
     if bool(np.any(products < 0.0)):
-        worst = max(_samples(count, fitting), key=lambda pattern: _sum_of(most, pattern))
+        worst = max(samples, key=lambda pattern: _sum_of(most, pattern))
         lower = max(lower, _signed_sum(products, doubt, worst))
-    slack = 8 * (fitting.most + 2) ** 2 * _UNIT
+    return _rooted(lower, upper, exponent, terms=fitting.most)
+
+
+def _longest_square(columns: Floats) -> tuple[float, float]:
+    """Enclose the largest sum of squares of a column."""
+    longest = float(np.max(np.sum(columns**2, axis=0)))
+    doubt = 4 * (columns.shape[0] + 2) * _UNIT * longest + _TINY
+    return longest - doubt, longest + doubt
+
+
+def _rooted(lower: float, upper: float, exponent: int, *, terms: int) -> Bounds:
+    """The root of a sum of so many columns' products, as large as they were before scaling."""
+    slack = 8 * (terms + 2) ** 2 * _UNIT
     unit = root_bounds(max(lower, 0.0) * (1 - slack), upper * (1 + slack))
     return Bounds(
         lower=math.nextafter(math.ldexp(unit.lower, exponent), 0.0),
@@ -82,13 +99,11 @@ def root_bounds(low: float, high: float) -> Bounds:
 
 def _largest_sum(most: Floats, fitting: Participation) -> float:
     count = most.shape[0]
-    if fitting.most == 1:
-        return float(np.max(np.diagonal(most)))
     if fitting.periodic:
         return max(_sum_of(most, pattern) for pattern in _periods(count, fitting))
     if _how_many(count, fitting) <= _LISTED:
         return max(_sum_of(most, pattern) for pattern in _patterns(count, fitting))
-    return _with_worst_companions(most, fitting)
+    return _with_worst_companions(most, fitting)[0]
 
 
 def _sum_of(square: Floats, pattern: tuple[int, ...]) -> float:
@@ -110,11 +125,16 @@ def _periods(count: int, fitting: Participation) -> Iterator[tuple[int, ...]]:
         yield tuple(range(first, min(first + reach, count), fitting.separation))
 
 
-def _samples(count: int, fitting: Participation) -> Iterator[tuple[int, ...]]:
-    """Patterns that are allowed: all where they are few, otherwise those without gaps."""
-    if not fitting.periodic and _how_many(count, fitting) <= _LISTED:
-        return _patterns(count, fitting)
-    return _periods(count, fitting)
+def _samples(most: Floats, fitting: Participation) -> Iterator[tuple[int, ...]]:
+    """Patterns that are allowed: all where they are few, otherwise those that promise most."""
+    count = most.shape[0]
+    if fitting.periodic:
+        yield from _periods(count, fitting)
+    elif _how_many(count, fitting) <= _LISTED:
+        yield from _patterns(count, fitting)
+    else:
+        yield from _periods(count, fitting)
+        yield _with_worst_companions(most, fitting)[1]
 
 
 def _how_many(count: int, fitting: Participation) -> int:
@@ -132,22 +152,29 @@ def _patterns(count: int, fitting: Participation) -> Iterator[tuple[int, ...]]:
             yield tuple(step + place * gap for place, step in enumerate(chosen))
 
 
-def _with_worst_companions(most: Floats, fitting: Participation) -> float:
+def _with_worst_companions(most: Floats, fitting: Participation) -> tuple[float, tuple[int, ...]]:
     """Charge every participation for the worst ones before and after it, by their numbers.
 
     The j-th of k participations meets at most j - 1 before and k - j after it. The largest sum of
     a row over so many separated steps is a dynamic programme, and so is the largest sum of charges.
+    With it, the pattern that is charged most.
     """
     times, apart = fitting.most, fitting.separation
     before = _row_sums(most, times, apart)
     after = [row_sums[::-1] for row_sums in _row_sums(most[::-1, ::-1], times, apart)]
-    best, total = np.zeros(most.shape[0]), 0.0
+    best: list[Floats] = []
     for place in range(times):
         charges = np.diagonal(most) + before[place] + after[times - 1 - place]
-        earlier = _shifted(np.maximum.accumulate(best), apart) if place else best
-        best = charges + earlier
-        total = max(total, float(np.max(best)))
-    return total
+        if place:
+            charges = charges + _shifted(np.maximum.accumulate(best[-1]), apart)
+        best.append(charges)
+    places = max(range(times), key=lambda place: float(np.max(best[place])))
+    pattern = [int(np.argmax(best[places]))]
+    for place in range(places - 1, -1, -1):
+        if pattern[-1] < apart:
+            break
+        pattern.append(int(np.argmax(best[place][: pattern[-1] - apart + 1])))
+    return float(np.max(best[places])), tuple(reversed(pattern))
 
 
 def _row_sums(most: Floats, times: int, apart: int) -> list[Floats]:
