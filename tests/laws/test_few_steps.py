@@ -281,3 +281,14 @@ def test_rates_next_to_0_and_to_1_come_to_an_end(
     assert bounds.lower <= more.epsilon_bounds(delta=delta).upper
     assert bounds.upper >= less.epsilon_bounds(delta=delta).lower
     assert bounds.upper <= bounds.lower * 1.01
+
+
+def test_how_a_line_falls_off_does_not_depend_on_lines_that_were_asked_about_before() -> None:
+    def fresh() -> TruncatedSampledGaussian:
+        return TruncatedSampledGaussian(mu=1.0, rate=0.01, removing=True, lost=1e-15)
+
+    low, high = np.array([1.0, 30.0, 1e3]), np.array([1.1, 31.0, 2e3])
+    asked = fresh()
+    for theta in (2.0, 9.0, 2.0):
+        assert np.array_equal(asked.decay(theta, low, high), fresh().decay(theta, low, high))
+    assert not np.array_equal(asked.decay(2.0, low, high), asked.decay(9.0, low, high))

@@ -36,6 +36,7 @@ _PLACES = 20
 _RHOS = (3.0, 5.0, 8.0, 12.0)
 _MOST_PLACES = 1 << 20
 _BLOCK = 1 << 22  # elements of a matrix product at once, to bound memory
+_ALONE = 1 << 15  # multiplications of a product that takes one thread: more only wait for others
 _TERMS = 32  # that a product adds up in an order of its own: so many units
 
 
@@ -140,7 +141,10 @@ def _evenly_turned(weights: Floats, losses: Floats, t: Floats) -> Complexes:
     inner = np.exp(1j * np.outer(losses, np.arange(small) * step))
     outer = np.exp(1j * np.outer(np.arange(large) * small * step, losses)) * weights
     values: Complexes = np.zeros((large, small), np.complex128)
-    for start in range(0, losses.size, _TERMS):
-        part = slice(start, start + _TERMS)
-        values += outer[:, part] @ inner[part]
+    rows = max(_ALONE // (_TERMS * small), 1)
+    for first in range(0, large, rows):
+        block = slice(first, first + rows)
+        for start in range(0, losses.size, _TERMS):
+            part = slice(start, start + _TERMS)
+            values[block] += outer[block, part] @ inner[part]
     return values.ravel()[: t.size]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from flint import arb
@@ -44,6 +44,15 @@ _FEW = 8  # points for which no transform is worth while
 _UNSEEN = 75.0  # nats below the largest term, from where on nothing is summed
 
 
+class _Tilt(NamedTuple):
+    """Cells of the loss when tilted by theta, and above each look its share and log-density."""
+
+    theta: float
+    cells: TiltedCells
+    shares: Floats
+    densities: Floats
+
+
 class TruncatedSampledGaussian(Law):
     """Gaussian noise of shift over sigma ``mu``, sampled at ``rate``, for x in [low, high]."""
 
@@ -57,6 +66,7 @@ class TruncatedSampledGaussian(Law):
         Only when removing a person losses have no upper limit.
         """
         self.noise, self.removing = SampledNoise(mu, rate), removing
+        self._tilted: _Tilt | None = None
         self.low, self.high = _limits(mu, rate if removing else 0.0, lost)
         share = rate if removing else 0.0
         lost_above = True
@@ -87,6 +97,19 @@ class TruncatedSampledGaussian(Law):
 
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
         """By pairs of cells, and by the largest density: of one loss little, of many enough."""
+        if self._tilted is None or self._tilted.theta != theta:  # asked often about one line
+            self._tilted = self._tilt(theta)
+        _, cells, shares, densities = self._tilted
+        best: Floats = cells.decay(low, high)[0]
+        best = np.maximum(best, np.log(low) - math.log(4) - densities[0])
+        for share, density in zip(shares, densities, strict=True):
+            turned = np.exp(np.minimum(math.log(4) + density - np.log(low), 0.0))
+            left = np.minimum(share - turned, 1 - 1e-12)
+            best = np.maximum(best, -np.log1p(-np.maximum(left * 0.999, 0.0)))
+        return best
+
+    def _tilt(self, theta: float) -> _Tilt:
+        """What the decay along the line through theta is computed from."""
         values, errors = self.nominal_log_moment(np.array([complex(theta)]))
         edges = np.linspace(max(self.low, -8.0), self.high, FINER * _CELLS + 1)
         logs = self.noise.losses(edges)
@@ -99,16 +122,9 @@ class TruncatedSampledGaussian(Law):
             removing=self.removing,
         )
         apart = replace(cells, low=cells.low - blur, high=cells.high + blur)
-        best: Floats = apart.decay(low, high)[0]
         least, most = values.real[0] - errors[0], values.real[0] + errors[0]
         densities = self._largest_densities(theta) - float(least)
-        shares = self._shares(theta, float(most))
-        best = np.maximum(best, np.log(low) - math.log(4) - densities[0])
-        for share, density in zip(shares, densities, strict=True):
-            turned = np.exp(np.minimum(math.log(4) + density - np.log(low), 0.0))
-            left = np.minimum(share - turned, 1 - 1e-12)
-            best = np.maximum(best, -np.log1p(-np.maximum(left * 0.999, 0.0)))
-        return best
+        return _Tilt(theta, apart, self._shares(theta, float(most)), densities)
 
     def _shares(self, theta: float, log_moment: float) -> Floats:
         """At least the shares of the moment at theta that are above each of the looks."""
