@@ -35,6 +35,7 @@ __all__ = [
     "counts_of",
     "positive",
     "remembered",
+    "root_below",
     "times",
 ]
 
@@ -91,6 +92,12 @@ def times(size: int, value: float) -> float:
     exact = size * Fraction(value)
     near = float(exact)
     return near if near >= exact else math.nextafter(near, math.inf)
+
+
+def root_below(square: Fraction) -> Fraction:
+    """The root, rounded down by less than a 2^-250th of itself."""
+    bits = max(square.denominator.bit_length() - square.numerator.bit_length(), 0) // 2 + 256
+    return Fraction(math.isqrt((square.numerator << 2 * bits) // square.denominator), 1 << bits)
 
 
 def positive(release: Release, *names: str) -> None:

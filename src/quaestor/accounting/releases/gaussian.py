@@ -59,8 +59,11 @@ class OfMu(Release):
 
     def poisson_sampled_losses(self, rate: float) -> tuple[Law, ...]:
         """A mixture of two Gaussians against one of them, and turned round."""
+        from quaestor.accounting.loss.laws.sampling.sampled import no_loss
         from quaestor.accounting.loss.laws.sampling.sampled_gaussian import SampledGaussianLoss
 
+        if not self._mu():
+            return (no_loss(),)
         return tuple(
             SampledGaussianLoss(mu=self._mu(), rate=rate, removing=removing)
             for removing in (True, False)

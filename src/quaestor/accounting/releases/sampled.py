@@ -13,6 +13,7 @@ from quaestor.accounting.releases.base import (
     check_real,
     counts_of,
     remembered,
+    root_below,
 )
 from quaestor.accounting.releases.loss_ends import (
     NO_LOSS,
@@ -191,7 +192,7 @@ class PoissonSampled(OfSample):
         from quaestor.accounting.releases.gaussian import GaussianDP
 
         total = sum(((mu or 0) ** 2 * times for mu, times in squares), Fraction(0))
-        root = Fraction(math.isqrt((total.numerator << 512) // total.denominator), 1 << 256)
+        root = root_below(Fraction(total))
         if len(parts) == count == 1 and one.bracketed:  # both of its ends are floats
             shift = float(parts[0][0].known_mu() or 0)
         else:

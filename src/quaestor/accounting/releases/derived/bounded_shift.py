@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from quaestor.accounting.releases.base import Release, remembered
+from quaestor.accounting.releases.base import Release, remembered, root_below
 from quaestor.accounting.releases.gaussian import GaussianDP, OfMu
 from quaestor.accounting.releases.opinion import gaussian_opinion
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases.opinion import Opinion
 
 __all__ = ["OfBoundedMu", "ShiftBetween"]
+
+_UP = Fraction(1, 1 << 248)  # more than a root that was rounded down lacks
 
 
 class OfBoundedMu(OfMu):
@@ -78,9 +80,7 @@ class ShiftBetween(OfBoundedMu):
     @classmethod
     def of_squares(cls, least: Fraction, most: Fraction) -> ShiftBetween:
         """From the squares of both ends."""
-        root = Fraction(math.isqrt((most.numerator << 512) // most.denominator) + 1, 1 << 256)
-        under = Fraction(math.isqrt((least.numerator << 512) // least.denominator), 1 << 256)
-        return cls(least=_below(under), most=_above(root) if most else 0.0)
+        return cls(least=_below(root_below(least)), most=_above(root_below(most) * (1 + _UP)))
 
     def known_mu(self) -> Fraction:
         """The upper end."""

@@ -62,8 +62,11 @@ class PoissonSampledReplaceOne(OfSample):
 
     @property
     def bracketed(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
-        """The release's."""
-        return self.release.bracketed
+        """Unless it is a Gaussian, or on everybody."""
+        return self.release.bracketed or not (self._is_gaussian() or self.rate in {0.0, 1.0})
+
+    def _is_gaussian(self) -> bool:
+        return self.release.known_mu() is not None
 
     def losses(self) -> tuple[Law, ...]:
         """One loss, the same in both directions."""
@@ -71,8 +74,10 @@ class PoissonSampledReplaceOne(OfSample):
         return self._losses_of(self.release)
 
     def least_losses(self) -> tuple[Law, ...]:
-        """Those of the least that the release tells."""
-        return self._losses_of(self.release.at_least())
+        """Those of the least that the release tells; of others than Gaussians, where B is R."""
+        if self._is_gaussian() or self.rate in {0.0, 1.0}:
+            return self._losses_of(self.release.at_least())
+        return self.release.poisson_sampled_losses(self.rate)[:1]
 
     def _losses_of(self, whole: Release) -> tuple[Law, ...]:
         if self.rate == 1.0:

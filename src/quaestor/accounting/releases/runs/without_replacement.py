@@ -90,10 +90,9 @@ class SampledWithoutReplacement(OfSample):
 
     @property
     def bracketed(self) -> bool:  # type: ignore[override]  # a fact of the kind elsewhere
-        """Where the losses are not listed, or those of the whole are between two ends."""
+        """For all but samples of everybody: of several steps no neighbours need attain the pair."""
         whole = self._whole()
-        listed = whole is not None and (self._is_everybody() or whole.losses_are_listed)
-        return whole is None or whole.bracketed or not listed
+        return whole is None or whole.bracketed or not self._is_everybody()
 
     def _is_everybody(self) -> bool:
         return self.sample == self.population
@@ -112,10 +111,12 @@ class SampledWithoutReplacement(OfSample):
         return math.nextafter(self.sample / self.population, 1.0)
 
     def least_losses(self) -> tuple[Law, ...]:
-        r"""Of what is not listed: removing a person from a Poisson sample; of profiles nothing.
+        r"""Removing a person from a Poisson sample; of profiles nothing.
 
-        Its profile is the same for a positive epsilon, and adding, its mirror image, never has
-        more: the two differ by :math:`s\int(P-Q)` over a set where P is above Q.
+        That occurs where B is R. Its profile is the same for a positive epsilon, and adding, its
+        mirror image, never has more: the two differ by :math:`s\int(P-Q)` over a set where P is
+        above Q. Of several steps the pair above has the worse of both in each, which no choice of
+        A, B and R need attain.
         """
         if not self.bracketed:
             return self.losses()
