@@ -106,12 +106,26 @@ def drawn_composition(rng: random.Random) -> list[Known]:
             count -= 1
         groups.append(times(one, count))
         room //= math.comb(count + each - 1, count)
-    return groups or [drawn(drawn_response, rng)]
+    return about_the_same(groups) or [drawn(drawn_response, rng)]
+
+
+def about_the_same(groups: list[Known]) -> list[Known]:
+    """Those that are about the neighbours of the last that states some: others are refused."""
+    stated = [_neighbours(one) for one in groups]
+    last = next((each for each in reversed(stated) if each is not None), None)
+    return [one for one, each in zip(groups, stated, strict=True) if each in {None, last}]
+
+
+def _neighbours(one: Known) -> str | None:
+    release = one.release
+    return getattr(getattr(release, "release", release), "neighbours", None) or getattr(
+        release, "neighbours", None
+    )
 
 
 def drawn_with_noise(rng: random.Random) -> list[Known]:
     """Few outcomes, and continuous noise beside them, sampled or repeated."""
-    groups = [*drawn_composition(rng), _continuous(rng)]
+    groups = about_the_same([*drawn_composition(rng), _continuous(rng)])
     rng.shuffle(groups)
     return groups
 

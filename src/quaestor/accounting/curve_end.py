@@ -128,7 +128,12 @@ class CurveEnd:
             with working_precision(1200):  # a product of two floats, or one of them
                 return between(*map(rational, chances[0][0]))
         with working_precision(256):
-            return -kept.expm1() if kept.is_finite() else ONE
+            if kept.is_finite():
+                return -kept.expm1()
+            if kept == arb.neg_inf():
+                return ONE
+            least = max((ends[0] for ends, _ in chances or ()), default=Fraction(0))
+            return between(rational(least), ONE)  # it may be all, or nearly
 
     def _exact_largest(self, direction: int) -> Ends | None:
         """The sum of the largest losses, where few enough releases differ."""
