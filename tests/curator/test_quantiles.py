@@ -150,6 +150,7 @@ def _first(query: Query, **_: object) -> Measuring:
     ],
     ids=["dashboard", "plan"],
 )
+@pytest.mark.usefixtures("earlier_accounts")
 def test_what_was_declared_before_is_answered_as_it_was_declared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, accounts: str
 ) -> None:
@@ -166,6 +167,7 @@ def test_what_was_declared_before_is_answered_as_it_was_declared(
             curator.preview(MEDIAN, epsilon=0.5)
 
 
+@pytest.mark.usefixtures("earlier_accounts")
 def test_an_answer_of_an_earlier_edition_is_free_and_a_new_one_is_priced_anew(
     tmp_path: Path, curator: Curator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
