@@ -184,7 +184,7 @@ def test_gaussians_together_are_one(sigma: float) -> None:
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_what_is_nearly_always_told_is_not_taken_for_certain(count: int) -> None:
     """One of the vectors sums to 1 only within rounding: all may be told, or all but 2e-15."""
-    nearly = ProbabilityVectors(p=[0.999999999999998, 1.9984014443252818e-15], q=[0.0, 1.0])
+    nearly = ProbabilityVectors(p=(0.999999999999998, 1.9984014443252818e-15), q=(0.0, 1.0))
     bounds = compose(nearly * count).delta_bounds(epsilon=1e-5)
     assert bounds.lower < 1.0 == bounds.upper
     assert bounds.lower > 1 - 1e-14
