@@ -214,6 +214,11 @@ _TWICE = "CREATE TABLE twice (LIKE t); INSERT INTO twice SELECT 7 FROM generate_
 _SWAPPED = "ALTER SCHEMA a RENAME TO c; ALTER SCHEMA b RENAME TO a"
 _ATTACKS = {  # statements before the question is prepared, then those before it runs; its units
     "key dropped": ((), ("ALTER TABLE t DROP CONSTRAINT t_pkey", _TWICE, _THIRDS), 200),
+    "one of two keys dropped": (
+        ("ALTER TABLE t ADD number serial UNIQUE",),
+        ("ALTER TABLE t DROP CONSTRAINT t_pkey", _THIRDS),
+        200,
+    ),
     "inherits": ((_TWICE,), ("ALTER TABLE twice INHERIT t",), 200),
     "renamed": ((_TWICE,), ("ALTER TABLE t RENAME TO x; ALTER TABLE twice RENAME TO t",), 1),
     "a view": (

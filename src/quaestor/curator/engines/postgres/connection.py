@@ -6,7 +6,7 @@ import os
 import threading
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from quaestor.curator.engines.postgres.dialect import POSTGRES
 from quaestor.curator.engines.postgres.unique_columns import UniqueColumns, unique_columns
@@ -34,6 +34,10 @@ _COLUMNS = (
     "FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid "
     "WHERE attrelid = '{0}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
 )
+
+
+_NOT_THERE: Final = {"42P01", "3F000", "42501", "42809"}
+"""No such table, no such schema, no right to it any more, or not a table."""
 
 
 class PostgresConnection:
@@ -108,7 +112,9 @@ def _rows_relying(cursor: Any, relied: list[UniqueColumns], sql: str) -> list[tu
         for each in relied:
             try:
                 cursor.execute(each.lock)
-            except Exception:  # noqa: BLE001 (of whatever kind: the name means nothing now)
+            except Exception as problem:
+                if getattr(problem, "sqlstate", None) not in _NOT_THERE:
+                    raise
                 raise SchemaChanged from None
         if not all(each.holds(partial(_rows, cursor)) for each in relied):
             raise SchemaChanged

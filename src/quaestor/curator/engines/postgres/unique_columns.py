@@ -24,6 +24,7 @@ Rows without a unit are left out of every question, so it does not matter that m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from quaestor.curator.kernel.relations import Base
@@ -82,8 +83,14 @@ class UniqueColumns:
 
     @property
     def rows(self) -> str:
-        """What statements that rely on it read: the rows of this table, whatever its name means."""
-        return f"(SELECT * FROM ONLY {self.name} WHERE tableoid = {int(self.number)})"  # noqa: S608
+        """What statements that rely on it read: the rows of this table, whatever its name means.
+
+        With a mark of the columns, so that a statement is held to the keys it was written by, and
+        not to those of an earlier or a later look at the table.
+        """
+        mark = sha256(repr(sorted(self.columns)).encode()).hexdigest()[:16]
+        rows = f"SELECT * FROM ONLY {self.name} WHERE tableoid = {int(self.number)}"  # noqa: S608
+        return f"({rows} /* {mark} */)"
 
     @property
     def lock(self) -> str:
