@@ -242,6 +242,23 @@ def test_a_fault_that_nobody_foresaw_is_raised_once_the_others_are_answered(
     assert isinstance(second, Answer)
 
 
+def test_a_fault_while_measuring_is_the_outcome_of_what_was_measured(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(question_batch, "MOST_HELD", 1)
+    said: list[str] = []
+
+    def faulty(words: str) -> None:
+        said.append(words)
+        if said.count("computing") == 1 and words == "computing":
+            raise ZeroDivisionError
+
+    curator.progress = faulty
+    with pytest.raises(ZeroDivisionError):
+        curator.ask_many(questions(BY_WARD, AGES))
+    assert "released" in [entry.status for entry in account(curator).entries()]  # the second
+
+
 def test_a_charge_that_is_no_longer_held_fails_its_own_question_only(curator: Curator) -> None:
     engines = EnginePool(curator.catalog)
     try:

@@ -138,6 +138,10 @@ class QuestionBatch:
         held, self._held = self._held, []
         if held:
             questions = [question for _, question in held]
-            made = released(questions, self._engines, self._progress, self._time_step)
+            made: Sequence[Answer | Exception]
+            try:
+                made = released(questions, self._engines, self._progress, self._time_step)
+            except Exception as error:  # noqa: BLE001  # each of them has an outcome
+                made = [error] * len(held)
             self._leases.close()
             self._outcomes.update({at: one for (at, _), one in zip(held, made, strict=True)})
