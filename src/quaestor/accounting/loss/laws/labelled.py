@@ -136,10 +136,11 @@ class LabelledLoss(Law):
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
         """The mean of what is left of each, weighed as the tilted law weighs them."""
         at = np.array([complex(theta)])
-        logs = np.array(
-            [np.log(weight) + law.log_moment(at)[0].real[0] for weight, law in self.parts]
-        )
-        shares = np.exp(logs - np.logaddexp.reduce(logs)) * (1 + 1e-9)
+        known = [law.log_moment(at) for _, law in self.parts]
+        weights = np.log([weight for weight, _ in self.parts])
+        logs = weights + np.array([values.real[0] for values, _ in known])
+        errors = np.array([errors[0] for _, errors in known])
+        shares = np.exp(logs + errors - np.logaddexp.reduce(logs - errors)) * (1 + 1e-9)
         left = sum(
             share * np.exp(-law.decay(theta, low, high))
             for share, (_, law) in zip(shares, self.parts, strict=True)
