@@ -10,6 +10,7 @@ import pytest
 import quaestor
 from benchmarks.startup import COMMAND_LINE, write_visits
 from quaestor import public_names
+from quaestor.accounting.releases import RELEASES
 
 COUNTED = """
 import json, sys
@@ -31,6 +32,8 @@ UNUSED = (
     *("quaestor.ledger.people", "quaestor.ledger.question_jobs", "quaestor.ledger.backup"),
     *("quaestor.ledger.journal.verification", "quaestor.ledger.journal.export"),
     *("quaestor.ledger.totals.balance_history", "quaestor.accounting.membership.plan_file"),
+    *("quaestor.mechanisms.registry", "quaestor.mechanisms.kinds.graph_sketch"),
+    *("quaestor.mechanisms.kinds.staircase", "quaestor.accounting.releases.density_pair"),
 )
 
 
@@ -52,6 +55,12 @@ def test_the_accountant_imports_its_own_command_and_nothing_of_the_curator() -> 
     assert commands == {"quaestor.cli.commands.composition"}
     unwanted = {"quaestor.curator", "quaestor.ledger", "quaestor.public_names", "numpy", "pydantic"}
     assert not unwanted & imported
+
+
+def test_the_accountant_imports_the_kinds_of_releases_that_it_was_given() -> None:
+    imported = modules_of(*COMMAND_LINE.arguments[2:])
+    homes = {home for name in RELEASES if (home := RELEASES[name].__module__) in imported}
+    assert homes == {"quaestor.accounting.releases.black_box", "quaestor.accounting.releases.base"}
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ else.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -174,6 +175,7 @@ def _options(
 def main() -> NoReturn:
     """Run the command line; errors become a sentence, or JSON, and an exit status."""
     gc.set_threshold(*_PATIENCE)
+    atexit.register(gc.freeze)  # nor at the end: what is left goes with the process
     try:
         command = typer.main.get_command(_needed())
         read_plainly(command)
