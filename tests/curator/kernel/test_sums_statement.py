@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from quaestor.curator.scalars.dialect import Dialect
 
 _TABLES = ("held", "pairs", "over_limit")  # as the kernel calls its own
+_TOTAL = Total(operand=Column("x"), low=0, high=3, step=1.0, rows=2)
 _KEYS = {
     "none": (),
     "private": (private("k", "integer"),),
@@ -151,3 +152,27 @@ def test_few_sums_and_many_columns_are_added_up_by_unit() -> None:
     assert sums_statement(author, totals) != author.plain(totals)
     one_row = replace(author, rows=replace(author.rows, single=True))
     assert sums_statement(one_row, totals) == one_row.plain(totals)
+
+
+def test_a_median_of_declared_groups_reads_the_table_once() -> None:
+    ranks = ValueCounts(operand=Column("x"), low=0, high=3, step=1.0, rows=2)
+    for which, keys in _KEYS.items():
+        cells = Cells(keys=keys, groups=2)
+        author = _author("t", cells, DUCKDB)
+        made = statements_of(author.rows, cells, [ranks], author.sql)
+        assert len(made) == (2 if cells.count is None else 1), which
+
+
+def test_duckdb_does_not_look_for_different_units_again_to_part_them() -> None:
+    """A join on values of all rows (a "delim" join) would cost more than finding who is over."""
+    ranks = ValueCounts(operand=Column("x"), low=0, high=3, step=1.0, rows=2)
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (u BIGINT, c0 INT, c1 INT, c2 BIGINT, c3 INT)")
+        connection.execute("INSERT INTO t SELECT range, range, range, range, 0 FROM range(9)")
+        for which, keys in _KEYS.items():
+            for groups in (1, 8):
+                author = _author("t", Cells(keys=keys, groups=groups), DUCKDB)
+                totals = [replace(_TOTAL, high=high) for high in range(4)]
+                for sql in (author.histogram(ranks), sums_statement(author, totals)):
+                    plan = connection.execute(f"EXPLAIN {sql}").fetchall()
+                    assert "DELIM" not in str(plan), (which, groups)

@@ -91,7 +91,8 @@ class Exact:
     """Exact figures, before noise: private, so that printing them shows nothing.
 
     One entry a cell in every list: of declared cells all, by number; of private groups those that
-    have units, with the values of their keys in ``groups``.
+    have units, with the values of their keys in ``groups``. Units of declared cells are 0 where
+    no plain measure was asked for.
     """
 
     groups: Sequence[tuple[Value, ...]] | None
@@ -106,16 +107,19 @@ class Exact:
 
 
 def gathered(asked: Cells, answers: Sequence[tuple[CellStatement, EngineColumns | Rows]]) -> Exact:
-    """The exact figures of all cells, zero where the engine has no row."""
+    """The exact figures of all cells, zero where the engine has no row.
+
+    Private groups are those of the first answer.
+    """
     numbered = any(key.codes is not None for key in asked.keys)
     wide = int(numbered) + sum(key.codes is None for key in asked.keys)
     held = [
         (statement, columns_of(answer, _width(statement) + wide * _by_cell(statement)))
         for statement, answer in answers
     ]
-    first = held[0][1]
     private = None
     if asked.count is None:
+        first = held[0][1]
         private = PrivateCells(first[:wide], len(first[0]))
     size = asked.count if private is None else private.count
     assert size is not None  # noqa: S101  # by its definition
@@ -136,13 +140,14 @@ def gathered(asked: Cells, answers: Sequence[tuple[CellStatement, EngineColumns 
             _plain(statement, there, figures)  # of cells nobody counts in, too
             continue
         exact.corrections += int(np.count_nonzero(places < 0))
-        if at == 0:
+        measure = statement.measures[0] if statement.measures else None
+        if isinstance(measure, ValueCounts | UnitBins):
+            exact.values[measure] = there.histograms(*figures)
+        elif isinstance(measure, Distinct):
+            exact.values[measure] = there.by_cell(figures[0], low=0)
+        else:
             exact.units = there.by_cell(figures[0], low=0)
             _plain(statement, there, figures[1:])
-        elif isinstance(statement.measures[0], ValueCounts | UnitBins):
-            exact.values[statement.measures[0]] = there.histograms(*figures)
-        else:
-            exact.values[statement.measures[0]] = there.by_cell(figures[0], low=0)
     return exact
 
 

@@ -1,4 +1,8 @@
-"""All statements of a question: one of plain measures together, and one of each other measure."""
+"""All statements of a question: one of plain measures together, and one of each other measure.
+
+The first one also says which private groups there are. Where all cells are declared and nothing is
+plain, nobody needs it: a median of declared groups reads the table once.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +38,16 @@ _FEW: Final = 3
 def statements_of(
     rows: relations.EngineRows, cells: Cells, measures: Sequence[Measure], sql: SQL
 ) -> list[CellStatement]:
-    """The first statement is of all plain measures together; each other measure has its own."""
+    """The first statement is of all plain measures together, if any; each other has its own."""
     if rows.unit is None:
         raise InvalidParameter("rows", "public ones", "about somebody")
     author = StatementAuthor(rows, cells, sql)
     plain = tuple(m for m in measures if type(m) in {Units, RowCount, Total, JointTotals})
-    many = sum(type(measure) is Total for measure in plain) > _FEW
-    added = sums_statement(author, plain) if many else author.plain(plain)
-    made = [CellStatement(sql=added, measures=plain)]
+    made = []
+    if plain or cells.count is None:
+        many = sum(type(measure) is Total for measure in plain) > _FEW
+        added = sums_statement(author, plain) if many else author.plain(plain)
+        made.append(CellStatement(sql=added, measures=plain))
     for measure in measures:
         if type(measure) is Distinct:
             made.append(CellStatement(sql=author.distinct(measure), measures=(measure,)))

@@ -356,7 +356,7 @@ class StatementAuthor:
             by=["u", *self.cell],
             over_limit=f"SELECT {by} FROM held GROUP BY {by} HAVING {rows} > {measure.rows}",  # noqa: S608
         )
-        over = f"SELECT {by}, v, CAST({rows} AS BIGINT) AS n FROM ({parted.over(['*'])}) b"  # noqa: S608
+        over = f"SELECT {by}, v, CAST({rows} AS BIGINT) AS n FROM ({parted.over(['h.*'])}) b"  # noqa: S608
         each = "n" if self.cells.binding else "CAST(1 AS BIGINT)"
         few = parted.within([*self.cell, "v", f"{each} AS m"])
         thinned = self._thinned(f"{over} GROUP BY {by}, v", measure)

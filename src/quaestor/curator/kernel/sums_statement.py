@@ -51,7 +51,7 @@ def sums_statement(author: StatementAuthor, measures: Sequence[Measure]) -> str:
         more={"pairs": f"SELECT {by}, COUNT(*) AS n FROM held GROUP BY {by}"},  # noqa: S608
         over_limit=_over_limit(author, measures),
     )
-    each, figures = author.contributions(measures, parted.over(["*"]))
+    each, figures = author.contributions(measures, parted.over(["h.*"]))
     names = [f"m{at}" for at in range(figures)]
     over = f"SELECT {', '.join([*author.cell, '1 AS w', *names])} FROM ({each}) o"  # noqa: S608
     parts = [_units(author, measures, parted), _sums(author, measures, parted), over]
@@ -83,7 +83,7 @@ def _units(author: StatementAuthor, measures: Sequence[Measure], parted: Parted)
         f"{'COUNT(*)' if type(measure) is Units else _NONE} AS m{at}"
         for at, measure in enumerate(measures)
     ]
-    return _by_cell(author, parted.within(["*"], "pairs"), ["COUNT(*) AS w", *counted])
+    return _by_cell(author, parted.within(["h.*"], "pairs"), ["COUNT(*) AS w", *counted])
 
 
 def _sums(author: StatementAuthor, measures: Sequence[Measure], parted: Parted) -> str:
@@ -102,7 +102,7 @@ def _sums(author: StatementAuthor, measures: Sequence[Measure], parted: Parted) 
             before[f"x{at}"], after[f"o{at}"] = author.presence(measure, f"x{at}")
             figure = f"COUNT(o{at})"
         sums.append(f"{figure} AS m{at}")
-    return _by_cell(author, author.computed(parted.within(["*"]), before, after), sums)
+    return _by_cell(author, author.computed(parted.within(["h.*"]), before, after), sums)
 
 
 def _clamped(author: StatementAuthor, steps: str, measure: Total) -> str:

@@ -145,7 +145,8 @@ def largest_rho(
     """The largest rho, to a few digits, within an epsilon at the account's delta; None if none.
 
     What is Gaussian alone starts from the closed form of Gaussian noise; with anything else beside
-    it, from what concentrated DP promises. Whatever is returned was composed and seen to hold.
+    it, from what concentrated DP promises. Whatever is returned was composed and seen to hold, or
+    is within the log-moments that concentrated DP goes by: composing would find no more than that.
     """
     own = sum((offer.delta for offer in offers(float(epsilon) ** 2)), Fraction(0))
     slack = tariff.delta - float(own) * (1 + 1e-9)
@@ -157,6 +158,7 @@ def largest_rho(
     )
     start = gaussian_rho if pure else concentrated_rho
     rho = _rounded(start(float(epsilon), slack) * _MARGIN)
+    proof = None if pure or rho <= 0 else _moments(epsilon, tariff, slack)
     for _ in range(_ATTEMPTS):
         if rho <= 0:
             return None
@@ -167,6 +169,9 @@ def largest_rho(
         if ratio > 1:
             rho = _rounded(rho / float(ratio) * _MARGIN)
             continue
+        share = None if proof is None else proof.share(made)
+        if share is not None and share <= 1:
+            return rho
         lost = compose(*made).epsilon(delta=tariff.delta)
         if Fraction(lost) <= epsilon:
             return rho
@@ -198,11 +203,32 @@ def concentrated_rho(epsilon: float, delta: float) -> float:
 
     By the best order: see :mod:`quaestor.accounting.filters.moments`.
     """
-    from quaestor.accounting.filters.moments import largest_point, rough_room
+    return max(_rho_at(_best_order(epsilon, delta), epsilon, delta), 0.0)
 
-    slack = Fraction(delta)
-    order = largest_point(lambda at: rough_room(at, epsilon=epsilon, slack=slack) / (at * (at + 1)))
-    return max(rough_room(order, epsilon=epsilon, slack=slack) / (order * (order + 1)), 0.0)
+
+def _rho_at(order: float, epsilon: float, delta: float) -> float:
+    from quaestor.accounting.filters.moments import rough_room
+
+    return rough_room(order, epsilon=epsilon, slack=Fraction(delta)) / (order * (order + 1))
+
+
+def _best_order(epsilon: float, delta: float) -> float:
+    from quaestor.accounting.filters.moments import largest_point
+
+    return largest_point(lambda order: _rho_at(order, epsilon, delta))
+
+
+def _moments(epsilon: Fraction, tariff: Tariff, slack: float) -> Tariff:
+    """What proves an epsilon by log-moments of the order at which concentrated DP promises most."""
+    from quaestor.accounting.filters.moments import moment_filter
+
+    promise = moment_filter(
+        epsilon=float(epsilon),
+        delta=tariff.delta,
+        order=_best_order(float(epsilon), slack),
+        reserved=tariff.delta - slack,
+    )
+    return replace(tariff, filters=(promise,))
 
 
 def _largest(holds: Callable[[float], bool]) -> float:
