@@ -115,3 +115,48 @@ def test_a_copy_of_a_table_that_was_renamed_is_named_and_can_be_deleted(
     assert "no snapshot; the catalog has no such table" in removed.out
     assert len([*copies.glob("*.duckdb")]) == 1
     assert quaestor("dataset", "prepare", "visits", "--remove").status == 2
+
+
+_CALLS = """
+ledger = "ledger.db"
+[tables.calls]
+environment = "CALLS"
+unit = "id"
+rows = 1
+groups = 1
+columns = { id = "integer" }
+[accounts.calls]
+datasets = ["calls"]
+policy = "open"
+epsilon = 9.0
+delta = 1e-6
+"""
+
+
+def test_a_table_of_a_server_is_asked_as_of_when_it_was_prepared(
+    tmp_path: Path, quaestor: Run, postgres_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
+        connection.execute("CREATE TABLE calls AS SELECT i AS id FROM generate_series(1, 50) r(i)")
+    monkeypatch.setenv("CALLS", postgres_address)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quaestor.toml").write_text(_CALLS, encoding="utf-8")
+    assert quaestor("account", "open", "calls").status == 0
+    try:
+        made = quaestor("dataset", "prepare", "calls")
+        assert "snapshot of calls: in use, as of 20" in made.out
+        assert "recorded as a data version with calls" in made.out
+        again = quaestor("dataset", "prepare", "calls", "--json").json
+        assert again["accounts"] == ["calls"]
+        of = again["snapshot"].removeprefix("in use, as of ")
+        asked = quaestor("query", "SELECT COUNT(*) AS n FROM calls", "--epsilon", "1")
+        assert f"Computed on the data owner's copy of calls, as of {of}." in " ".join(
+            asked.out.split()
+        )
+        assert f"data version {of}" in asked.out
+        assert "no snapshot" in quaestor("dataset", "prepare", "calls", "--remove").out
+    finally:
+        with psycopg.connect(postgres_address, autocommit=True) as connection:
+            connection.execute("DROP TABLE calls")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.engines import Engine
-    from quaestor.curator.engines.engine import EnginePool
+    from quaestor.curator.engines.engine_pool import EnginePool
     from quaestor.curator.inquiry import Inquiry
     from quaestor.curator.kernel.figures import Exact, Prepared, Released
     from quaestor.curator.kernel.measurement import Measurement
@@ -190,7 +190,7 @@ def _drawn_answer(
         charge.drawing()
         progress("drawing noise")
         made = _drawn(exact, charge.request, _paid_blocks(payer, charge.request))
-        answer = _signed(_answer(asked, made), charge, payer, asked.cost)
+        answer = _noted(_signed(_answer(asked, made), charge, payer, asked.cost), question)
         charge.release(answer.to_json())
     except Exception:  # noqa: BLE001  # whatever it says may be about somebody
         return EngineFailed()
@@ -260,6 +260,12 @@ def _reach(engine: Engine, charge: Charge) -> None:
         if not charge.repeated:
             charge.void("the database could not be reached; no query was sent")
         raise
+
+
+def _noted(answer: Answer, question: ChargedQuestion) -> Answer:
+    """The answer with what its engines say of the rows that they read."""
+    notes = dict.fromkeys(note for engine, _ in question.ready for note in engine.notes)
+    return replace(answer, notes=(*answer.notes, *notes))
 
 
 def _signed(answer: Answer, charge: Charge, account: Account, cost: Cost) -> Answer:

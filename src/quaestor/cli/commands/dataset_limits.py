@@ -169,12 +169,17 @@ def prepare(
 ) -> None:
     """Copy a table, sorted by privacy unit, so that questions take less time.
 
-    For the data owner, and for tables that DuckDB reads. Answers are the same. The copy holds the
+    For the data owner, and for tables of files, of DuckDB and of PostgreSQL. The copy holds the
     private rows, in a file that only you can read, in the folder quaestor.snapshots beside the
-    catalog. Questions use it until the table changes; then prepare it again.
+    catalog. Answers from it are the same.
+
+    Questions use a copy of files until these change; then prepare it again. They use a copy of a
+    PostgreSQL table until you prepare it again or remove it: answers say as of when it is, and the
+    ledger records a data version.
     """
     from quaestor.curator.catalog.catalog_file import read_catalog
     from quaestor.curator.catalog.nearest import catalog_path
+    from quaestor.curator.prepared_tables import prepare_table
 
     if status and remove:
         raise InvalidParameter("remove", "--status", "given without --status")
@@ -182,13 +187,16 @@ def prepare(
     snapshots = _snapshots_with(known, name, orphan=remove)
     if remove:
         snapshots.remove(name)
-    elif not status:
-        snapshots.prepare(name)
+    accounts = () if status or remove else prepare_table(known, name)
     state = snapshots.state(name)
     if json:
-        print_json({"table": name, "snapshot": state, "orphans": snapshots.orphans()})
+        orphans = snapshots.orphans()
+        recorded = {"accounts": list(accounts)} if accounts else {}
+        print_json({"table": name, "snapshot": state, "orphans": orphans, **recorded})
         return
     say(f"snapshot of {name}: {state}")
+    if accounts:
+        say(f"recorded as a data version with {', '.join(accounts)}", plain=True)
     for each in snapshots.orphans():
         say(
             f"There is a snapshot of {each}, which the catalog does not have; delete it with  "
@@ -208,7 +216,7 @@ def _snapshots_with(known: Catalog, name: str, *, orphan: bool) -> Any:
             return snapshots
     if table is None:
         raise InvalidParameter("name", name, "a table of the catalog; see  quaestor dataset list")
-    valid = "a table that DuckDB reads; tables of other engines have no prepared copies"
+    valid = "a table of files, of DuckDB or of PostgreSQL; those of Spark have no prepared copies"
     raise InvalidParameter("name", name, valid)
 
 

@@ -18,6 +18,7 @@ from quaestor.curator.catalog.text_format import FORMAT_KEYS, read_format
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import BinaryIO
 
     from quaestor.curator.catalog.model import Catalog, Source, Table
     from quaestor.curator.catalog.sections import Section
@@ -67,6 +68,8 @@ class EngineKind(ABC):
     """Where a table is that is named without a schema."""
     caseless: ClassVar[bool] = True
     """Whether names of tables that differ only in case are the same."""
+    served: ClassVar[bool] = False
+    """Whether the rows of its tables change unseen, so that a copy is of the time it was made."""
     dialect: ClassVar[Any]
     """Its SQL: a :class:`quaestor.curator.scalars.dialect.Dialect`."""
 
@@ -91,6 +94,18 @@ class EngineKind(ABC):
         """The prepared copies of a catalog's tables; None if the engine has no such."""
         del catalog
         return None
+
+    def state_of(self, catalog: Catalog, table: Table) -> list[Any]:
+        """What has to be as it was for a prepared copy of a table to be read in its place."""
+        raise NotImplementedError
+
+    def write_rows(self, catalog: Catalog, table: Table, file: BinaryIO) -> list[Any]:
+        """Write the rows of a table of a server to a file that DuckDB reads; its columns.
+
+        Fields are as :meth:`quaestor.curator.engines.postgres.connection.PostgresConnection.
+        write_rows` has them.
+        """
+        raise NotImplementedError
 
     def reach(self, source: Source) -> str | None:
         """What two tables have in common if one connection reaches both."""

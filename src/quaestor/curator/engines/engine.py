@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from quaestor.curator.catalog.model import Catalog, Table
-    from quaestor.curator.engines.engine_work import EngineWork
     from quaestor.curator.kernel.engine_columns import EngineColumns
     from quaestor.curator.kernel.figures import Exact, Prepared
     from quaestor.curator.kernel.measurement import Measurement
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Connection",
     "Engine",
-    "EnginePool",
     "columns_from",
+    "copies_of",
     "engine_for",
     "place_of",
     "tables_of",
@@ -92,6 +91,8 @@ class Engine:
 
     catalog: Catalog
     connection: Connection
+    copies: Any = None
+    """The prepared copies that are asked in place of a server, if they are."""
     corrections: int = 0
     """How many figures that came back had to be corrected: for the data owner alone."""
     _quiet: _Quiet = field(init=False, repr=False)
@@ -101,6 +102,11 @@ class Engine:
     def __post_init__(self) -> None:
         """Hide what the database says."""
         self._quiet = _Quiet(self.connection)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What answers say of the rows that are read: of copies, as of when they are."""
+        return () if self.copies is None else self.copies.notes
 
     def prepare(self, measurement: Measurement) -> Prepared:
         """Write a measurement's statements, and keep them; no private row is read.
@@ -188,8 +194,18 @@ def engine_for(catalog: Catalog, tables: Iterable[str]) -> Engine:
                     "one database; copy the public one there"
                 ),
             )
+    copies = copies_of(catalog, found)
+    if copies is not None:
+        return Engine(catalog=catalog, connection=copies.connection(catalog), copies=copies)
     connection = engine_kind(first.source.engine).connection(catalog, first)
     return Engine(catalog=catalog, connection=connection)
+
+
+def copies_of(catalog: Catalog, tables: list[Table]) -> Any | None:
+    """Prepared copies of all these tables, to be asked in place of the server that has them."""
+    kind = engine_kind(tables[0].source.engine)
+    snapshots = kind.snapshots(catalog) if kind.served else None
+    return None if snapshots is None else snapshots.in_place_of(tables)
 
 
 def tables_of(relation: Relation) -> Iterator[str]:
@@ -242,64 +258,3 @@ def _quietly(action: Callable[[], _T]) -> _T:
         refusal = EngineFailed()
     refusal.__context__ = None
     raise refusal
-
-
-class EnginePool:
-    """Opens an engine when its tables are first asked about; many threads may ask at once."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
-        self._engines: dict[tuple[str, str | None], Engine] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def corrections(self) -> int:
-        """How many figures had to be moved into their range."""
-        with self._lock:
-            return sum(engine.corrections for engine in self._engines.values())
-
-    def work(self) -> list[EngineWork]:
-        """What engines that can tell have under way; an engine that fails to tell has none."""
-        with self._lock:
-            engines = list(self._engines.values())
-        found: list[EngineWork] = []
-        for engine in engines:
-            way: Callable[[], list[EngineWork]] = getattr(engine.connection, "work", list)
-            with suppress(Exception):
-                found += way()
-        return found
-
-    def prepared(self, measurement: Measurement) -> Engine:
-        """The engine of a measurement's tables, which has planned it; no row is read."""
-        engine = self._engine(tuple(tables_of(measurement.rows)))
-        try:
-            engine.prepare(measurement)
-        except EngineFailed:
-            self.forget(engine)
-            raise
-        return engine
-
-    def _engine(self, tables: tuple[str, ...]) -> Engine:
-        declared = [table for name in tables if (table := self.catalog.table(name))]
-        place = place_of(declared[0])
-        with self._lock:
-            engine = self._engines.get(place)
-        if engine is None or any(place_of(table) != place for table in declared):
-            opened = engine_for(self.catalog, tables)
-            with self._lock:
-                engine = self._engines.setdefault(place, opened)
-            if engine is not opened:  # somebody else was quicker
-                opened.close()
-        return engine
-
-    def forget(self, engine: Engine) -> None:
-        """Open the next one anew: a connection that failed may be broken."""
-        with self._lock:
-            self._engines = {p: each for p, each in self._engines.items() if each is not engine}
-
-    def close(self) -> None:
-        """Let go of all engines."""
-        with self._lock:
-            engines, self._engines = list(self._engines.values()), {}
-        for engine in engines:
-            engine.close()

@@ -87,7 +87,7 @@ class _CutAuthor:
 
     def _placed(self, met: str) -> str:
         """The same with ``place``, the cell's place among the unit's: those that count first."""
-        mark = md5_of(self.inner.sql, ["u", *self.inner.cell])
+        mark = md5_of(self.inner.sql, ["u", *self.inner.cell], self.inner.cells.reals)
         order = ", ".join(["i DESC", mark, *self.inner.cell])
         place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
         return f"SELECT w.*, {place} FROM ({met}) w"  # noqa: S608

@@ -147,7 +147,16 @@ class Cells:
 
     def is_text(self, column: str) -> bool:
         """Whether a column of the statement holds a private key that is a text."""
-        return column != "g" and self.keys[int(column[1:])].kind == "text"
+        return self._kind(column) == "text"
+
+    @property
+    def reals(self) -> frozenset[str]:
+        """Columns of the statement that hold a private key that is a float."""
+        private = (f"p{at}" for at, key in enumerate(self.keys) if key.codes is None)
+        return frozenset(column for column in private if self._kind(column) == "real")
+
+    def _kind(self, column: str) -> str:
+        return "" if column == "g" else self.keys[int(column[1:])].kind
 
 
 @dataclass(frozen=True, kw_only=True)

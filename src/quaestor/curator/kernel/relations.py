@@ -247,7 +247,9 @@ class Relations:
     def _few(self, rows: EngineRows, cap: int) -> EngineRows:
         """At most so many rows of each unit, by an order of what they hold."""
         values = [x.sql for x in rows.columns.values()]
-        order = ", ".join([md5_of(self.sql, ["u", *values]), *values])
+        columns = rows.columns.values()
+        reals = {x.sql for x in columns if x.kind == "real" and not x.whole and x.step is None}
+        order = ", ".join([md5_of(self.sql, ["u", *values], reals), *values])
         rank = f"row_number() OVER (PARTITION BY u ORDER BY {order})"
         kept = few_of_each(self.sql, rows.sql, rows.names, rank=rank, most=cap)
         return replace(rows, sql=kept, most=int(cap), gathered=True)

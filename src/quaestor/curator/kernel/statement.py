@@ -186,7 +186,7 @@ class StatementAuthor:
         """Of each unit's cells, those that count. Rows of one cell have the same rank."""
         if not self.cells.binding:
             return by_unit
-        mark = md5_of(self.sql, ["u", *self.cell])
+        mark = md5_of(self.sql, ["u", *self.cell], self.cells.reals)
         order = ", ".join([mark, *self.cell])  # MD5s can be made to collide
         rank = f"dense_rank() OVER (PARTITION BY u ORDER BY {order})"
         names = ["u", *self.cell, *columns]
@@ -390,7 +390,7 @@ class StatementAuthor:
             numbered = self.numbered({"x": self.sql.number(x)}, {"s": "r.x"})
             # what is not there comes last, and goes only when the unit's cells are chosen
             missing = "CASE WHEN s IS NULL THEN 1 ELSE 0 END"
-            order = f"{missing}, {md5_of(self.sql, ['u', 's'])}, s"
+            order = f"{missing}, {md5_of(self.sql, ['u', 's'], ('s',))}, s"
             ranked = (
                 f"SELECT {by}, s, row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS nth "  # noqa: S608
                 f"FROM ({numbered}) v"

@@ -6,6 +6,8 @@
 ``connection``     DuckDB in memory, to which the catalog's files are attached
 ``read_lock``      a lock on a database file that closing it elsewhere does not end
 ``snapshots``      prepared copies of tables, sorted by unit
+``source_state``   what has to be as it was for a prepared copy to be read
+``server_copies``  prepared copies of tables of a server, read in its place
 ``parquet_files``  how Parquet files are read
 ``text_rows``      how rows of text files are read
 ``text_system``    text files as streams in UTF-8
@@ -15,7 +17,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.model import TEXT_KINDS, Source, file_kind
 from quaestor.curator.catalog.sources import EngineKind, SourceKey, refuse_together, table_name
@@ -77,6 +79,11 @@ class _DuckDB(EngineKind):
         from quaestor.curator.engines.duckdb.snapshots import Snapshots
 
         return Snapshots(catalog)
+
+    def state_of(self, catalog: Catalog, table: Table) -> list[Any]:
+        from quaestor.curator.engines.duckdb.source_state import files_as_they_are
+
+        return files_as_they_are(catalog, table)
 
     def reach(self, source: Source) -> None:
         """All its tables: it is embedded, and reaches every file."""

@@ -175,12 +175,16 @@ class DuckConnection:
         base = self._source(table)
         declared = {column.name.lower() for column in table.columns}
         names = [DUCKDB.name_of(name) for name in base.types if name.lower() in declared]
-        unit = DUCKDB.name_of(table.unit or "")
+        rows = f"SELECT {', '.join(names)} FROM {base.sql}"  # noqa: S608
+        self.write_copy(rows, DUCKDB.name_of(table.unit or ""), path)
+
+    def write_copy(self, rows: str, unit: str, path: Path) -> None:
+        """Write the rows of a statement to a new database file, sorted by unit."""
         self._connection.execute(f"ATTACH {quoted_text(str(path))} AS made")
         with self._connection.cursor() as cursor:
-            self._make_views(cursor, base.sql)
-            rows = f"SELECT {', '.join(names)} FROM {base.sql} ORDER BY {unit}"  # noqa: S608
-            cursor.execute(f"CREATE TABLE made.main.copied AS {rows}")
+            cursor.execute("SET enable_progress_bar = false")
+            self._make_views(cursor, rows)
+            cursor.execute(f"CREATE TABLE made.main.copied AS {rows} ORDER BY {unit}")
         self._connection.execute("DETACH made")
 
     def close(self) -> None:

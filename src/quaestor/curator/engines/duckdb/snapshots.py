@@ -6,6 +6,10 @@ files are the same ones, of the same sizes and times (that of their last change 
 which nobody can set). Otherwise, and where anything else about it is doubtful, the source is read,
 as if there were no snapshot. That decision depends on files and on no row.
 
+Nobody can see whether rows on a server have changed. A copy of a server's table is read, as of the
+time it was made, while the server, the user, the unit and the columns are those it was made with;
+until the data owner makes another one, or removes it.
+
 Files of the source are not opened for that: whoever closes a file gives up the locks of the whole
 process on it, and with a lock DuckDB keeps others from writing to a database that is being read.
 
@@ -21,20 +25,21 @@ import json
 import os
 import re
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from uuid import uuid4
 
-from quaestor.curator.engines.files import found, pattern_of
-from quaestor.errors import InvalidParameter, SourceUnavailable
+from quaestor.curator.catalog.model import engine_kind
+from quaestor.errors import InvalidParameter, QuaestorError, SourceUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.engines.duckdb.server_copies import ServerCopies
 
 __all__ = ["Snapshot", "Snapshots"]
 
@@ -93,15 +98,14 @@ class Snapshots:
                 "folder", self.folder, "your own, with mode 700, and no link: chmod 700, or move it"
             )
         with self._alone():
-            source = self.source_of(table)
+            begun, source = datetime.now(UTC), self.source_of(table)
             path = self.folder / f"{uuid4().hex}.duckdb"
             self._copied(table, path)
-            note = self._note_of(table, path, source)
+            note = self._note_of(table, path, source, begun)
             written = self._note(name).with_suffix(".new")
             written.unlink(missing_ok=True)
-            opened = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(opened, "w", encoding="utf-8") as file:
-                json.dump(asdict(note), file)
+            with _new_file(written) as file:
+                file.write(json.dumps(asdict(note)).encode())
             written.replace(self._note(name))
         return note
 
@@ -125,16 +129,37 @@ class Snapshots:
             os.close(folder)
 
     def _copied(self, table: Table, path: Path) -> None:
-        from quaestor.curator.engines.duckdb.connection import DuckConnection
-
-        connection = DuckConnection(self._catalog)
-        try:
-            connection.copy(table, path)
-        finally:
-            connection.close()
+        kind = engine_kind(table.source.engine)
+        if kind.served:
+            self._copied_from_server(table, path)
+        else:
+            with closing(kind.connection(self._catalog, table)) as connection:
+                connection.copy(table, path)
         path.chmod(0o600)
 
-    def _note_of(self, table: Table, path: Path, source: str) -> Snapshot:
+    def _copied_from_server(self, table: Table, path: Path) -> None:
+        """By way of a file beside it; see :meth:`_alone` for what becomes of that."""
+        from quaestor.curator.engines.duckdb.server_copies import load_rows
+
+        rows = path.with_name(f"{path.name}.rows")
+        try:
+            with _new_file(rows) as file:
+                kind = engine_kind(table.source.engine)
+                columns = kind.write_rows(self._catalog, table, file)
+            load_rows(self._catalog, table, columns, rows, path)
+        except QuaestorError:
+            raise
+        except Exception:  # noqa: BLE001 (what an engine says may be about somebody)
+            failed = SourceUnavailable(
+                table.name,
+                "it could not be copied: the server stopped answering, or there is no room for "
+                f"the copy in {self.folder}",
+            )
+        else:
+            return
+        raise failed
+
+    def _note_of(self, table: Table, path: Path, source: str, begun: datetime) -> Snapshot:
         if self.source_of(table) != source:
             raise SourceUnavailable(table.name, "it changed while it was copied: prepare it again")
         return Snapshot(
@@ -143,7 +168,7 @@ class Snapshots:
             size=path.stat().st_size,
             ends=_ends(path),
             source=source,
-            made=datetime.now(UTC).isoformat(timespec="seconds"),
+            made=begun.isoformat(timespec="milliseconds"),
         )
 
     def remove(self, name: str) -> bool:
@@ -168,7 +193,10 @@ class Snapshots:
             return f"in use, as of {note.made}"
         if self._as_noted(note) is None:
             return f"not used: its file is damaged, a link, or open to others (as of {note.made})"
-        return f"not used: the table has changed since {note.made}; prepare it again"
+        changed = "the table has changed"
+        if engine_kind(table.source.engine).served:
+            changed = "its server, user, unit or columns are others in the catalog or environment"
+        return f"not used: {changed} since {note.made}; prepare it again"
 
     def exists(self, name: str) -> bool:
         """Whether there is a note of a snapshot, good or bad."""
@@ -186,19 +214,28 @@ class Snapshots:
             return None
         return self._as_noted(note)
 
-    def source_of(self, table: Table) -> str:
-        """What tells one state of a table's files, and of how they are read, from another."""
-        if table.source.connection is not None:
-            path = str(Path(self._catalog.folder).absolute() / table.source.connection)
-            paths = [path, *[wal for wal in (f"{path}.wal",) if Path(wal).exists()]]
-        else:
-            paths = found(table, pattern_of(self._catalog, table))
-        parts: list[Any] = [repr(table.source), table.unit, [each.name for each in table.columns]]
-        for path in paths:
+    def in_place_of(self, tables: Sequence[Table]) -> ServerCopies | None:
+        """Copies of all these tables of a server; None if one of them has none to be read."""
+        from quaestor.curator.engines.duckdb.server_copies import ServerCopies, ServerCopy
+
+        copies: list[ServerCopy] = []
+        for table in {each.name: each for each in tables}.values():
+            if not table.private or not self.exists(table.name):
+                return None
+            note, path = self._noted(table.name), self.current(table)
+            if note is None or path is None or path.name != note.file:
+                return None
             with suppress(OSError):
-                seen = Path(path).stat()
-                times = seen.st_mtime_ns, seen.st_ctime_ns
-                parts.append((path, seen.st_dev, seen.st_ino, seen.st_size, *times))
+                seen = path.lstat()
+                copies.append(
+                    ServerCopy(table.name, str(path), seen.st_ino, seen.st_ctime_ns, note.made)
+                )
+        return ServerCopies(tuple(copies)) if len(copies) == len({t.name for t in tables}) else None
+
+    def source_of(self, table: Table) -> str:
+        """What tells one state of a table, and of how it is read, from another."""
+        state = engine_kind(table.source.engine).state_of(self._catalog, table)
+        parts: list[Any] = [repr(table.source), table.unit, *state]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def _private(self, name: str) -> Table:
@@ -232,6 +269,11 @@ class Snapshots:
             if _is_ours(seen) and seen.st_size == note.size and _ends(path) == note.ends:
                 return path
         return None
+
+
+def _new_file(path: Path) -> BinaryIO:
+    """A file that was not there, open to nobody else."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def _is_ours(seen: os.stat_result, *, folder: bool = False) -> bool:

@@ -10,9 +10,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any, Final
 
-from quaestor.curator.catalog.model import Source
+from quaestor.curator.catalog.model import Source, engine_kind
 from quaestor.curator.catalog.sources import (
     EngineKind,
     SourceKey,
@@ -23,13 +25,18 @@ from quaestor.curator.engines.postgres.dialect import POSTGRES
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import BinaryIO
 
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.catalog.sections import Section
+    from quaestor.curator.engines.plain_columns import PlainColumn
     from quaestor.curator.engines.postgres.connection import PostgresConnection
     from quaestor.curator.language.expressions import Kind
 
 __all__ = ["ENGINE"]
+
+_SERVER: Final = ("host", "hostaddr", "port", "dbname", "user", "service", "options")
+"""The parts of an address that say which rows are seen; passwords are not among them."""
 
 
 class _PostgreSQL(EngineKind):
@@ -42,6 +49,7 @@ class _PostgreSQL(EngineKind):
     keys = (address,)
     schema = "public"
     caseless = False
+    served = True
     dialect = POSTGRES
 
     def source(self, table: Section, name: str) -> Source:
@@ -60,9 +68,34 @@ class _PostgreSQL(EngineKind):
         del catalog
         return PostgresConnection(table)
 
+    def snapshots(self, catalog: Catalog) -> Any:
+        """Copies are files of DuckDB's."""
+        return engine_kind("duckdb").snapshots(catalog)
+
+    def state_of(self, catalog: Catalog, table: Table) -> list[Any]:
+        """The server and the user, and of what kinds the columns are; rows may change."""
+        del catalog
+        address, server = os.environ.get(table.source.connection or ""), None
+        if address:
+            with suppress(Exception):
+                from psycopg.conninfo import conninfo_to_dict
+
+                parts = conninfo_to_dict(address)
+                server = [parts.get(key, os.environ.get(_variable(key))) for key in _SERVER]
+        return [[(each.name, each.kind) for each in table.columns], server]
+
+    def write_rows(self, catalog: Catalog, table: Table, file: BinaryIO) -> list[PlainColumn]:
+        with closing(self.connection(catalog, table)) as connection:
+            return connection.write_rows(table, file)
+
     def place(self, source: Source) -> str:
         """The variable, and never the address that it holds."""
         return source.files or f"${source.connection}, table {source.table}"
+
+
+def _variable(key: str) -> str:
+    """The environment variable of PostgreSQL's for what an address leaves out."""
+    return "PGDATABASE" if key == "dbname" else f"PG{key.upper()}"
 
 
 ENGINE = _PostgreSQL()

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from quaestor.curator.engines.plain_columns import PlainColumn, plain_columns
 from quaestor.curator.engines.postgres.dialect import POSTGRES
 from quaestor.curator.engines.postgres.unique_columns import UniqueColumns, unique_columns
 from quaestor.curator.engines.schemas import SchemaChanged
@@ -16,6 +17,9 @@ from quaestor.curator.kernel.relations import Base
 from quaestor.errors import MissingExtra, SourceUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
     from quaestor.curator.catalog.model import Table
 
 __all__ = ["PostgresConnection"]
@@ -27,6 +31,7 @@ _SETTINGS = (
     "SET standard_conforming_strings = on",
     "SET client_min_messages = error",
     "SET client_encoding = 'UTF8'",
+    "SET extra_float_digits = 3",  # floats are printed so that they are read as the same ones
 )
 _COLUMNS = (
     "SELECT attname, CASE WHEN typtype = 'e' THEN 'user-defined enum' "
@@ -61,16 +66,7 @@ class PostgresConnection:
 
     def base(self, table: Table) -> Base:
         """A table or view of the server."""
-        name = ".".join(map(POSTGRES.name_of, (table.source.table or "").split(".")[-2:]))
-        try:
-            types = {row[0]: row[1] for row in self.rows(_COLUMNS.format(name.replace("'", "''")))}
-        except Exception:  # noqa: BLE001 (what kind of error it is depends on the version)
-            types = {}
-        if not types:
-            raise SourceUnavailable(
-                table.name,
-                f"the server has no table {table.source.table!r}, or you may not read it",
-            )
+        name, types = _described(table, self.rows)
         unique = None
         if table.private:
             with suppress(Exception):  # the catalog of an old or of another server
@@ -96,9 +92,63 @@ class PostgresConnection:
                     return _rows_relying(cursor, relied, sql)
                 return _rows(cursor, sql)
 
+    def write_rows(self, table: Table, file: BinaryIO) -> list[PlainColumn]:
+        """Write the declared columns of all rows about somebody, as of one moment; which they are.
+
+        Rows are lines of fields with commas between them. None needs quotes: of texts, their bytes
+        in hexadecimal digits are written, after an ``x``. NULL is an empty field.
+
+        From the first statement on the table is locked against changes of its columns. All rows
+        are read by one statement after it, which sees a single state of the data.
+        """
+        with self._lock, self._connection.cursor() as cursor:
+            cursor.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
+            try:
+                name = _name(table)
+                with suppress(Exception):
+                    cursor.execute(f"SELECT 1 FROM {name} LIMIT 0")  # noqa: S608 (quoted)
+                base = Base(sql=name, types=_described(table, partial(_rows, cursor))[1])
+                columns = plain_columns(table, base, POSTGRES)
+                with cursor.copy(_copied(table, name, columns)) as rows:
+                    file.writelines(rows)
+            finally:
+                with suppress(Exception):
+                    cursor.execute("ROLLBACK")
+        return columns
+
     def close(self) -> None:
         """Hang up."""
         self._connection.close()
+
+
+def _name(table: Table) -> str:
+    return ".".join(map(POSTGRES.name_of, (table.source.table or "").split(".")[-2:]))
+
+
+def _described(
+    table: Table, rows: Callable[[str], list[tuple[Any, ...]]]
+) -> tuple[str, dict[str, str]]:
+    """How a table is called, and the types of its columns."""
+    name = _name(table)
+    try:
+        types = {row[0]: row[1] for row in rows(_COLUMNS.format(name.replace("'", "''")))}
+    except Exception:  # noqa: BLE001 (what kind of error it is depends on the version)
+        types = {}
+    if not types:
+        raise SourceUnavailable(
+            table.name, f"the server has no table {table.source.table!r}, or you may not read it"
+        )
+    return name, types
+
+
+def _copied(table: Table, name: str, columns: list[PlainColumn]) -> str:
+    fields = (
+        f"'x' || {POSTGRES.encoded.format(each.sql)}" if each.kind == "text" else each.sql
+        for each in columns
+    )
+    (unit,) = (each.sql for each in columns if each.name == table.unit)
+    rows = f"SELECT {', '.join(fields)} FROM {name} AS t WHERE {unit} IS NOT NULL"  # noqa: S608
+    return f"COPY ({rows}) TO STDOUT (FORMAT csv)"
 
 
 def _rows(cursor: Any, sql: str) -> list[tuple[Any, ...]]:
