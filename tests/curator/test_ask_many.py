@@ -11,7 +11,7 @@ import pytest
 from quaestor.curator import Curator, PlanQuestion, pipeline, question_batch
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.charged_questions import released
-from quaestor.curator.engines.engine_pool import EnginePool
+from quaestor.curator.engines.engine import EnginePool
 from quaestor.curator.engines.shared_scans import measured_together
 from quaestor.curator.engines.stop import Stop
 from quaestor.curator.pipeline import Inquiry

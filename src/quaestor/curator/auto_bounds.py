@@ -28,7 +28,7 @@ from quaestor.ledger.amounts import above
 if TYPE_CHECKING:
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.catalog.model import Catalog
-    from quaestor.curator.engines.engine_pool import EnginePool
+    from quaestor.curator.engines.engine import EnginePool
     from quaestor.curator.limits.question_bounds import QuestionBounds, QuestionPlan
     from quaestor.curator.pipeline import Inquiry, Payers, Progress
     from quaestor.curator.preview import Preview

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.answers.answer import Answer
     from quaestor.curator.engines import Engine
-    from quaestor.curator.engines.engine_pool import EnginePool
+    from quaestor.curator.engines.engine import EnginePool
     from quaestor.curator.inquiry import Inquiry
     from quaestor.curator.kernel.figures import Exact, Prepared, Released
     from quaestor.curator.kernel.measurement import Measurement

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from quaestor.curator.catalog.model import Catalog
-    from quaestor.curator.engines.engine_pool import EnginePool
+    from quaestor.curator.engines.engine import EnginePool
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.priced_compound import AnyPriced

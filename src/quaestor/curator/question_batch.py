@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from quaestor.curator.catalog.model import Catalog
-    from quaestor.curator.engines.engine_pool import EnginePool
+    from quaestor.curator.engines.engine import EnginePool
     from quaestor.curator.pipeline import Inquiry, Payers, Progress
 
 __all__ = ["MOST_HELD", "QuestionBatch"]

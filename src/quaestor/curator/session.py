@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from quaestor.curator.accounts import declared_for, open_from_catalog
 from quaestor.curator.catalog.catalog_file import find_catalog, read_catalog
-from quaestor.curator.engines.engine_pool import EnginePool
+from quaestor.curator.engines.engine import EnginePool
 from quaestor.curator.inquiry import Inquiry, auto_of
 from quaestor.curator.pipeline import answered, priced, submitted
 from quaestor.curator.plan_question import PlanQuestion

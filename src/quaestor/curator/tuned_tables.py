@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.aggregates.recipe import Scatter
 from quaestor.curator.answers.answer import Answer, AnswerColumn
-from quaestor.curator.engines.engine_pool import EnginePool
+from quaestor.curator.engines.engine import EnginePool
 from quaestor.curator.limits.tune_plan import bare_query, loosened, price_tune
 from quaestor.curator.limits.tuned_limits import choose_limits, tuned_table
 from quaestor.curator.pipeline import Inquiry, answer_to, reached_blocks

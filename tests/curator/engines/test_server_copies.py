@@ -211,7 +211,7 @@ def test_people_are_told_apart_in_copies_too(stored: list[Pair], tmp_path: Path)
         sql = f"SELECT COUNT(DISTINCT id) AS u, {counts} FROM t"
         for kind in ("integer", "text"):
             assert pair.units is not None
-            live = catalog(pair.units, facts, kind)  # type: ignore[arg-type]
+            live = catalog(pair.units, facts, kind)
             copied = replace(live, folder=str(tmp_path / f"{number}{kind}"))
             (tmp_path / f"{number}{kind}").mkdir()
             on_server = asked(live, sql)
@@ -250,25 +250,26 @@ def test_a_copy_is_read_as_of_when_it_was_made(visits: Catalog) -> None:
 def test_answers_and_the_ledger_say_as_of_when_it_is(visits: Catalog, tmp_path: Path) -> None:
     assert prepare_table(visits, "visits") == ()  # nobody has opened an account yet
     first = Snapshots(visits).state("visits").rpartition(" ")[2]
-    asks = {"epsilon": 1.0, "anew": True}
     joined = _QUESTION.replace("visits", "visits JOIN wards ON ward = wards.name")
     with Curator(visits) as curator:
         curator.open_account("research")
-        one = curator.ask(_QUESTION, **asks)
+        one = curator.ask(_QUESTION, epsilon=1.0, anew=True)
         assert f"Computed on the data owner's copy of visits, as of {first}." in one.notes
         assert one.data_version == ""
         assert prepare_table(visits, "visits") == ("research",)
         second = Snapshots(visits).state("visits").rpartition(" ")[2]
         assert second > first
-        other = curator.ask(_QUESTION, **asks)  # at once, of a curator that is open
+        other = curator.ask(_QUESTION, epsilon=1.0, anew=True)  # at once, of a curator that is open
         assert f"Computed on the data owner's copy of visits, as of {second}." in other.notes
         assert other.data_version == second
         again = curator.ask(_QUESTION, epsilon=1.0)
         assert again.repeated
         assert f"Computed on the data owner's copy of visits, as of {second}." in again.notes
-        assert "copy" not in " ".join(curator.ask(joined, **asks).notes)  # not all have copies
+        assert "copy" not in " ".join(
+            curator.ask(joined, epsilon=1.0, anew=True).notes
+        )  # not all have copies
         Snapshots(visits).remove("visits")
-        assert "copy" not in " ".join(curator.ask(_QUESTION, **asks).notes)
+        assert "copy" not in " ".join(curator.ask(_QUESTION, epsilon=1.0, anew=True).notes)
     with Ledger(str(tmp_path / "ledger.db")) as ledger:
         assert [each.label for each in ledger.account("research").data_versions()] == [second]
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.engines.engine_work import EngineWork
     from quaestor.curator.kernel.engine_columns import EngineColumns
     from quaestor.curator.kernel.figures import Exact, Prepared
     from quaestor.curator.kernel.measurement import Measurement
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Connection",
     "Engine",
+    "EnginePool",
     "columns_from",
-    "copies_of",
     "engine_for",
     "place_of",
     "tables_of",
@@ -41,6 +42,7 @@ __all__ = [
 
 _PREPARED_KEPT = 256
 _ANYTHING = "SELECT 1"
+_COPIES = "copies"
 _T = TypeVar("_T")
 
 
@@ -194,14 +196,14 @@ def engine_for(catalog: Catalog, tables: Iterable[str]) -> Engine:
                     "one database; copy the public one there"
                 ),
             )
-    copies = copies_of(catalog, found)
+    copies = _copies(catalog, found)
     if copies is not None:
         return Engine(catalog=catalog, connection=copies.connection(catalog), copies=copies)
     connection = engine_kind(first.source.engine).connection(catalog, first)
     return Engine(catalog=catalog, connection=connection)
 
 
-def copies_of(catalog: Catalog, tables: list[Table]) -> Any | None:
+def _copies(catalog: Catalog, tables: list[Table]) -> Any | None:
     """Prepared copies of all these tables, to be asked in place of the server that has them."""
     kind = engine_kind(tables[0].source.engine)
     snapshots = kind.snapshots(catalog) if kind.served else None
@@ -258,3 +260,72 @@ def _quietly(action: Callable[[], _T]) -> _T:
         refusal = EngineFailed()
     refusal.__context__ = None
     raise refusal
+
+
+class EnginePool:
+    """Opens an engine when its tables are first asked about; many threads may ask at once."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._engines: dict[tuple[str | None, ...], Engine] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def corrections(self) -> int:
+        """How many figures had to be moved into their range."""
+        with self._lock:
+            return sum(engine.corrections for engine in self._engines.values())
+
+    def work(self) -> list[EngineWork]:
+        """What engines that can tell have under way; an engine that fails to tell has none."""
+        with self._lock:
+            engines = list(self._engines.values())
+        found: list[EngineWork] = []
+        for engine in engines:
+            way: Callable[[], list[EngineWork]] = getattr(engine.connection, "work", list)
+            with suppress(Exception):
+                found += way()
+        return found
+
+    def prepared(self, measurement: Measurement) -> Engine:
+        """The engine of a measurement's tables, which has planned it; no row is read."""
+        engine = self._engine(tuple(tables_of(measurement.rows)))
+        try:
+            engine.prepare(measurement)
+        except EngineFailed:
+            self.forget(engine)
+            raise
+        return engine
+
+    def _engine(self, tables: tuple[str, ...]) -> Engine:
+        declared = [table for name in tables if (table := self.catalog.table(name))]
+        place = place_of(declared[0])
+        same = all(place_of(table) == place for table in declared)
+        copies = _copies(self.catalog, declared) if same else None
+        asked = place if copies is None else (_COPIES, *sorted(set(tables)))
+        with self._lock:
+            if copies is None:  # those that there were may be deleted, and are not kept open
+                self._engines.pop((_COPIES, *sorted(set(tables))), None)
+            engine = self._engines.get(asked)
+        if engine is None or engine.copies != copies or not same:
+            opened = engine_for(self.catalog, tables)
+            with self._lock:
+                known = self._engines.get(asked)
+                if known is None or known.copies != opened.copies:
+                    self._engines[asked] = known = opened
+            if known is not opened:  # somebody else was quicker
+                opened.close()
+            engine = known
+        return engine
+
+    def forget(self, engine: Engine) -> None:
+        """Open the next one anew: a connection that failed may be broken."""
+        with self._lock:
+            self._engines = {p: each for p, each in self._engines.items() if each is not engine}
+
+    def close(self) -> None:
+        """Let go of all engines."""
+        with self._lock:
+            engines, self._engines = list(self._engines.values()), {}
+        for engine in engines:
+            engine.close()
