@@ -70,8 +70,8 @@ def measurement_of(query: Query, *measures: Measure) -> Measurement:
 
 
 def measured(engine: Engine, query: Query, measures: Sequence[Measure]) -> Exact:
-    """The exact figures of a query."""
-    made = statements(engine, query, measures)
+    """The exact figures of a query, and its units, whether or not a measure needs them."""
+    made = statements(engine, query, list(dict.fromkeys([*measures, Units()])))
     return gathered(cells_of(query), [(each, engine._quiet.rows(each.sql)) for each in made])
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.curator.engines.stop import refuse_stopped
 from quaestor.curator.kernel.draws import NoisyTop
+from quaestor.curator.kernel.question_statements import counts_units
 from quaestor.errors import QuaestorError
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ def united(measurements: Sequence[Measurement]) -> Measurement:
 def _own(exact: Exact, measurement: Measurement) -> Exact:
     """The figures of one of several measurements, and of no other."""
     values = {measure: exact.values[measure] for measure in measurement.measures}
-    return replace(exact, values=values)
+    counted = counts_units(measurement.cells, measurement.measures)
+    units = exact.units if counted else [0] * len(exact.units)
+    return replace(exact, units=units, values=values)
 
 
 def _sharing(asked: Sequence[tuple[Engine, Measurement]]) -> list[list[int]]:

@@ -29,10 +29,16 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.measures import Measure
     from quaestor.curator.scalars.scalar import SQL
 
-__all__ = ["statements_of"]
+__all__ = ["counts_units", "statements_of"]
 
 _FEW: Final = 3
 """So many totals take no longer by unit and cell."""
+
+
+def counts_units(cells: Cells, measures: Sequence[Measure]) -> bool:
+    """Whether there is a first statement, which counts the units of every cell."""
+    plain = {Units, RowCount, Total, JointTotals}
+    return cells.count is None or any(type(measure) in plain for measure in measures)
 
 
 def statements_of(
@@ -44,7 +50,7 @@ def statements_of(
     author = StatementAuthor(rows, cells, sql)
     plain = tuple(m for m in measures if type(m) in {Units, RowCount, Total, JointTotals})
     made = []
-    if plain or cells.count is None:
+    if counts_units(cells, measures):
         many = sum(type(measure) is Total for measure in plain) > _FEW
         added = sums_statement(author, plain) if many else author.plain(plain)
         made.append(CellStatement(sql=added, measures=plain))
