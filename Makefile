@@ -5,7 +5,7 @@
 #   make test    everything that CI runs: lint, types, layers, tests, doctests, docs
 #   make docs    the documentation as a site, in docs/_build/html
 #
-# make test runs two processes; make test WORKERS=8 runs eight. Spark needs a Java, which it installs
+# make test runs three processes, as one often waits; make test WORKERS=8 runs eight. Spark needs a Java, which it installs
 # where it may. Without two free cores it takes longer, and nothing fails.
 #
 # Further: make notebooks (the tutorials for Jupyter), make test-slow, make audits, make benchmark,
@@ -16,12 +16,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+WORKERS ?= 3
 
 # Warnings are errors: a broken link, an unknown name, a page that no page leads to.
 SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -n
 
-.PHONY: demo serve reference docs notebooks test system lint test-slow audits mutations benchmark format lock clean
+.PHONY: demo serve reference docs notebooks test suite system lint style types test-slow audits mutations benchmark format lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
@@ -51,17 +51,25 @@ docs-print: $(VENV)/docs.stamp
 	@$(BIN)/python -m docs.one_file
 	@echo "docs/_build/quaestor.md, docs/_build/quaestor.pdf"
 
-test: system lint
+# Types are checked while the first tests run: by themselves they take a minute of one core.
+test: system style
+	@$(MAKE) --no-print-directory --jobs=2 types suite
+
+suite: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest -m "not slow" --numprocesses $(WORKERS) --dist loadfile
 
 system:
 	@tests/system.sh
 
-lint: $(VENV)/test.stamp
+lint: style types
+
+style: $(VENV)/test.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+types: $(VENV)/test.stamp
+	@$(BIN)/mypy
 
 # Spark is a cluster here, and compiles its statements, also for what make test asks of it.
 test-slow: system $(VENV)/test.stamp

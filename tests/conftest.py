@@ -1,6 +1,6 @@
 """What holds for every test: a skipped one counts as failed; and servers that many share.
 
-``make test`` runs two processes. The tests of a file run in one of them, and so do all files that
+``make test`` runs three processes. The tests of a file run in one of them, and so do all files that
 need Spark: it is started once. A PostgreSQL starts in a second; each process has its own.
 """
 
@@ -36,6 +36,10 @@ _LONG = (
     "tests/curator/hostile/",
 )
 
+# A law that is held against random cases has at least so many of them in the ordinary suite, or a
+# third if that is more; the others are slow.
+_SEEDS = 6
+
 # Before numpy is imported: each process has its own core, and threads that wait would take another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -51,9 +55,30 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
+@pytest.hookimpl(tryfirst=True)  # before what is slow is left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that both processes end together."""
+    """Begin with what takes longest, so that all processes end together; of many seeds run some."""
     items.sort(key=lambda item: _place(_file(item.nodeid)))
+    seeds: dict[str, dict[int, None]] = {}
+    drawn = [(item, seed) for item in items if (seed := _seed(item)) is not None]
+    for item, seed in drawn:
+        seeds.setdefault(_function(item), {})[seed] = None
+    some = {name: set(list(each)[: max(_SEEDS, len(each) // 3)]) for name, each in seeds.items()}
+    for item, seed in drawn:
+        if seed not in some[_function(item)]:
+            item.add_marker(pytest.mark.slow)
+
+
+def _seed(item: pytest.Item) -> int | None:
+    """The seed of a random case of mathematics; what attacks the curator or the ledger runs all."""
+    if not item.nodeid.startswith(("tests/laws/", "tests/accounting/")):
+        return None
+    seed: int | None = getattr(getattr(item, "callspec", None), "params", {}).get("seed")
+    return seed
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
 
 
 @pytest.fixture(autouse=True)

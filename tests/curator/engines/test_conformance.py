@@ -14,7 +14,7 @@ from tests.curator.engines.data import DATA
 from tests.curator.engines.queries import CASES, NUMBERS, TRUTHS, WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from concurrent.futures import Future
 
     from quaestor.curator.engines import Engine
@@ -25,17 +25,24 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 
-@pytest.fixture(scope="module")
-def spark_answers(spark_engine: Engine) -> dict[str, Future[Answer]]:
+# Spark takes a second for each, and as long for hundreds of expressions in one statement, among
+# them all of these: the ordinary suite has them in kernel/test_totality.py.
+_WORDS = tuple(name for name in CASES if name.startswith("groups: "))
+
+
+def _answers(engine: Engine, names: Iterable[str]) -> dict[str, Future[Answer]]:
     """All queries at once: Spark mostly waits, and several can wait together.
 
     All are over before the first test: between two tests warnings of sockets would be errors.
     """
     with ThreadPoolExecutor(4) as pool:  # waits for all of them at its end
-        return {
-            name: pool.submit(answer, spark_engine, query, measures)
-            for name, (query, measures) in CASES.items()
-        }
+        return {name: pool.submit(answer, engine, *CASES[name]) for name in names}
+
+
+@pytest.fixture(scope="module")
+def spark_answers(spark_engine: Engine) -> dict[str, Future[Answer]]:
+    """What Spark measures, but for groups of computed texts."""
+    return _answers(spark_engine, (name for name in CASES if name not in _WORDS))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -47,11 +54,17 @@ def test_engines_measure_what_the_definitions_say(
     _agree(answer(request.getfixturevalue(engine), query, measures), name)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [name for name in CASES if name not in _WORDS])
 def test_spark_measures_what_the_definitions_say(
     name: str, spark_answers: dict[str, Future[Answer]]
 ) -> None:
     _agree(spark_answers[name].result(), name)
+
+
+@pytest.mark.slow
+def test_spark_groups_by_texts_as_the_definitions_say(spark_engine: Engine) -> None:
+    for name, found in _answers(spark_engine, _WORDS).items():
+        _agree(found.result(), name)
 
 
 def _agree(found: Answer, name: str) -> None:
