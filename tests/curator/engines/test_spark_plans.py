@@ -122,3 +122,20 @@ def test_a_unit_with_a_tenth_of_all_rows_counts_as_on_duckdb(
     there = exact(_catalog(Source(engine="spark", connection=spark_master, files=file)), sql)
     assert not here.failed
     assert here == there
+
+
+def test_columns_hold_what_arrow_has() -> None:
+    import numpy as np
+    import pyarrow as pa
+
+    from quaestor.curator.engines.spark.connection import _column
+
+    most = 2**62 + 1  # no float
+    for kind in (pa.int64(), pa.int32(), pa.string(), pa.decimal128(38, 0)):
+        large = 7 if kind == pa.int32() else most
+        for numbers in ([], [large, 1], [large, None, -1], [None, None]):
+            as_text = kind == pa.string()
+            values: list[Any] = [str(n) if n is not None and as_text else n for n in numbers]
+            column = _column(pa.chunked_array([values[:1], values[1:]], kind))
+            assert isinstance(column, np.ndarray) == pa.types.is_integer(kind)
+            assert list(column.tolist() if isinstance(column, np.ndarray) else column) == values

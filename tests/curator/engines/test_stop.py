@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,19 +14,26 @@ from quaestor.curator.engines.stop import Stop
 from quaestor.errors import EngineFailed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quaestor.curator.engines.engine import Connection
 
 PATIENCE = 300.0
 
 
-def _stopped(connection: Connection, endless: str) -> BaseException:
-    """What a statement that never ends raises when it is stopped from another thread."""
-    stop, begun = Stop(), threading.Event()
+def _stopped(
+    connection: Connection, endless: str, works: Callable[[], object] = lambda: True
+) -> BaseException:
+    """What a statement that never ends raises when it is stopped from another thread.
+
+    It is stopped once it has been sent and the engine works, as far as that is told: what is
+    stopped before is never sent.
+    """
+    stop = Stop()
     raised: list[BaseException] = []
 
     def ask() -> None:
         with stop.watching():
-            begun.set()
             try:
                 connection.rows(endless)
             except BaseException as problem:  # noqa: BLE001  # whatever the driver says
@@ -33,7 +41,9 @@ def _stopped(connection: Connection, endless: str) -> BaseException:
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
-    assert begun.wait(PATIENCE)
+    while thread.is_alive() and not (stop._running and works()):
+        time.sleep(0.01)
+    assert thread.is_alive()
     stop.now()
     thread.join(PATIENCE)
     assert not thread.is_alive()
@@ -81,6 +91,8 @@ def test_spark_is_interrupted(spark_master: str) -> None:
     table = _table("spark", spark_master)
     connection = SparkConnection(Catalog(tables=(table,), ledger="ledger.db"), table)
     _stopped(
-        connection, "SELECT SUM(a.id * b.id) FROM range(10000000) a CROSS JOIN range(1000000) b"
+        connection,
+        "SELECT SUM(a.id * b.id) FROM range(10000000) a CROSS JOIN range(1000000) b",
+        connection.work,
     )
     gc.collect()

@@ -12,6 +12,7 @@ from quaestor.curator.engines.files import found, kind_of, named_columns, patter
 from quaestor.curator.engines.spark.dialect import SPARK
 from quaestor.curator.engines.spark.text_rows import TEXT_SETTINGS, text_frame
 from quaestor.curator.engines.stop import stoppable
+from quaestor.curator.kernel.engine_columns import EngineColumns
 from quaestor.curator.kernel.relations import Base
 from quaestor.errors import MissingExtra, SourceUnavailable
 
@@ -73,21 +74,39 @@ class SparkConnection:
         raise missing
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement, whose jobs have a tag of their own.
+        """The rows of a statement."""
+        columns = [column.to_pylist() for column in self._table(sql).columns]
+        return list(zip(*columns, strict=True))
 
-        They come in columns, in batches: no row is an object of Java's or pickled on the way.
+    def columns(self, sql: str) -> EngineColumns:
+        """What a statement returns, in arrays of numpy's where it is whole numbers, else in lists.
+
+        No row is an object, neither of Java's nor of Python's.
         """
-        tag = f"quaestor-{uuid4().hex}"
-        self._session.addTag(tag)
+        return EngineColumns(tuple(map(_column, self._table(sql).columns)))
+
+    def _table(self, sql: str) -> Any:
+        """What a statement returns, in Arrow's columns; its jobs have a tag of their own.
+
+        Tags of a session's are known to the thread that has set them alone: a stop from another
+        thread would find none. So it is the context's, but for Connect, where it is the server
+        who knows them.
+        """
+        tag, session = f"quaestor-{uuid4().hex}", self._session
+        if self._remote:
+            add, remove, interrupt = session.addTag, session.removeTag, session.interruptTag
+        else:
+            context = session.sparkContext
+            add, remove = context.addJobTag, context.removeJobTag
+            interrupt = context.cancelJobsWithTag
+        add(tag)
         self._tags.add(tag)
         try:
-            with stoppable(lambda: self._session.interruptTag(tag)):
-                table = self._session.sql(sql).toArrow()
-                columns = [column.to_pylist() for column in table.columns]
-                return list(zip(*columns, strict=True))
+            with stoppable(lambda: interrupt(tag)):
+                return session.sql(sql).toArrow()
         finally:
             self._tags.discard(tag)
-            self._session.removeTag(tag)
+            remove(tag)
 
     def work(self) -> list[EngineWork]:
         """Jobs of our statements that Spark has under way, by its own status.
@@ -138,6 +157,18 @@ def _refuse_coarse_times(table: Table, pattern: str) -> None:
                         f"Spark may fail to read {column.name!r}, a time in milliseconds: write it "
                         "in microseconds, or leave the column out of the catalog",
                     )
+
+
+def _column(column: Any) -> Any:
+    """A column of Arrow's, masked where there are NULLs: floats would lose digits."""
+    import numpy as np
+    import pyarrow.types as kinds
+
+    if not kinds.is_signed_integer(column.type):
+        return column.to_pylist()
+    if not column.null_count:
+        return column.to_numpy()
+    return np.ma.MaskedArray(column.fill_null(0).to_numpy(), mask=column.is_null().to_numpy())
 
 
 def _session(table: Table) -> Any:
