@@ -45,6 +45,7 @@ _WIDEST = 0.02  # relative, in delta: what smoothing aims at where that is enoug
 _LITTLE_WORK = 5e5  # evaluations of e^(sL): about a tenth of a second
 _MOST_REFINEMENTS = 4
 _MOST_LINES = 12
+_HELPED = 1.5  # times less left open: what makes one more line worth while
 _FINEST = 1e-6  # relative, in epsilon: where the search ends
 _WAYS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 8.0, 64.0)  # above a guess, as shares of it
 _NEAR = 0.1  # relative, in epsilon: where a line was drawn for about the right place
@@ -319,10 +320,10 @@ class LossProfile(Profile):
         """
         finite = max(delta - outward(self._failure()).upper, 5e-324)
         guess, width = rare.first_epsilon(finite), max(COARSE, self.width)
-        found, reached = Bounds(lower=0.0, upper=largest), math.inf
+        found, reached, most_work = Bounds(lower=0.0, upper=largest), math.inf, math.inf
         for _ in range(_MOST_LINES):
             try:
-                line = rare.line(guess, width=width, delta=finite)
+                line = rare.line(guess, width=width, delta=finite, most_work=most_work)
             except (ArithmeticError, ValueError, MemoryError):
                 break
             enough = min(found.upper, self._enough(line, delta, guess))
@@ -334,15 +335,35 @@ class LossProfile(Profile):
             if found.relative_width < _NEAR:  # the truth is there
                 guess = (found.lower + found.upper) / 2
             if abs(last - guess) < _NEAR * last:
-                enough = found.relative_width <= self.width  # and the rest is to be cheap
-                if enough and found.relative_width > reached / 4:
+                drawn, width = width, self._finer(rare, line, width, found, reached)
+                if width >= drawn:
                     break
+                most_work = rare.most_work if reached == math.inf else math.inf
                 reached = found.relative_width
-                aim = 0.5 * (_FINEST if enough else self.width) / min(found.relative_width, 1.0)
-                finer = max(width * aim, least_width(line, width, self.width, cheap=enough))
-                if finer > width / 2:
-                    break
-                width = max(finer, width / 1000)
+        return self._without_lines(rare, delta, found, guess, largest)
+
+    def _finer(
+        self, rare: RareOutcomes, line: Line, width: float, found: Bounds, reached: float
+    ) -> float:
+        """For which width to draw next, after a line for this one; the same if none is worth it.
+
+        ``reached`` is what the line before left open. Of many different losses, one more line that
+        is as fine as its work allows costs least.
+        """
+        left = found.relative_width
+        enough = left <= self.width  # and the rest is to be cheap
+        if rare.are_many and reached == math.inf:
+            return max(width * 0.3 * _FINEST / left, width / 1000)
+        if enough and (rare.are_many or left > reached / _HELPED):
+            return width
+        aim = 0.5 * (_FINEST if enough else self.width) / min(left, 1.0)
+        finer = max(width * aim, least_width(line, width, self.width, cheap=enough))
+        return width if finer > width / 2 else max(finer, width / 1000)
+
+    def _without_lines(
+        self, rare: RareOutcomes, delta: float, found: Bounds, guess: float, largest: float
+    ) -> Bounds:
+        """What else is known, where lines without what is rare left much open."""
         if found.relative_width > 10 * self.width:
             found = found.intersection(self._on_whole_line(rare, delta, found, guess))
         if found.relative_width > _VAGUE:

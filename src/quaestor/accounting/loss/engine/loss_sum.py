@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Product", "least_point"]
 
 _MARGIN = 1.03  # times what is needed: large losses, so that a line serves epsilons nearby
+_SMALL = 1e-3  # bounds on delta for which no other order is tried
+_SMALLER, _LEAST_ORDER = 16.0, 1.0  # times, from one order to the next that is tried
 _WIDEST_GAP = 100.0  # beyond this a lattice kernel overflows, and nothing needs it
 
 
@@ -55,6 +58,11 @@ class Product:
         return any(law.can_be_truncated for law, _ in self.terms)
 
     @property
+    def different(self) -> int:
+        """How many different losses there are."""
+        return sum(law.different for law, _ in self.terms)
+
+    @property
     def by_transform(self) -> bool:
         """Whether the moments on a line are a Fourier transform."""
         return any(law.by_transform for law, _ in self.terms)
@@ -67,17 +75,18 @@ class Product:
         Losses that make the sum exceed ``above`` are set aside, where that can be known: it fails
         with about the same probability, or with that of a ``deficit`` that is known already.
         """
-        shorter = Product(())
         share = lost / max(len(self.terms), 1)
         if above == math.inf:
             deficit = Deficit(math.inf, 0.0)
         elif deficit is None:
             deficit = self.deficit(lost)
         large = _MARGIN * (above + deficit.most)
+        shortened: list[tuple[Law, int]] = []
         with certified_arithmetic():
             for law, count in self.terms:
                 parts = law.truncated(share / count, large) if law.can_be_truncated else [(law, 1)]
-                shorter.terms.extend((each, times * count) for each, times in parts)
+                shortened.extend((each, times * count) for each, times in parts)
+            shorter = Product(shortened)
         shorter.moments_only = self.moments_only
         shorter.aside = SetAside.of(shorter.terms, deficit)
         return shorter
@@ -218,22 +227,18 @@ class Product:
 
     def moment_delta(self, epsilon: float) -> float:
         """The moment bound on delta, certified: every order is sound, so any will do."""
-        with rough_arithmetic():  # only a choice
+        with rough_arithmetic():  # only a choice, by estimates that may be wrong at large orders
             order = least_point(self._delta_bound(epsilon), ratio=1.001)
-        try:
-            value, error = self.log_moment(np.array([complex(order)]))
-        except (BeyondFloats, ValueError, MemoryError):
-            return 1.0
-        if not (np.isfinite(value[0]) and np.isfinite(error[0])):
-            return 1.0
-        nats = float(value.real[0] + error[0]) - order * epsilon
-        nats += float(conversion(np.array([order]))[0])
-        doubt = 1e-13 * (1 + abs(nats) + abs(float(value.real[0])) + order * epsilon)
-        if not math.isfinite(nats + doubt):
-            return 1.0
-        return min(
-            math.exp(min(max(nats + doubt, -700.0), 1.0)), 1.0
-        )  # never less than floats hold
+        best = 1.0
+        while True:
+            bound = 1.0
+            with suppress(BeyondFloats, ValueError, MemoryError):
+                value, error = self.log_moment(np.array([complex(order)]))
+                if np.isfinite(value[0]) and np.isfinite(error[0]):
+                    bound = _moment_bound(order, epsilon, float(value.real[0]), float(error[0]))
+            if bound < _SMALL or bound > best or order < _LEAST_ORDER:
+                return min(bound, best)
+            best, order = bound, order / _SMALLER
 
     def decay(self, theta: float, low: Floats, high: Floats) -> Floats:
         """Lower bounds on minus the log of the normalised modulus, block by block."""
@@ -252,6 +257,15 @@ class Product:
                 return None
             offset, gap = offset + count * lattice.offset, lattice.gap
         return None if gap is None else Lattice(offset, gap)
+
+
+def _moment_bound(order: float, epsilon: float, log_moment: float, error: float) -> float:
+    """The bound on delta by the moment of one order."""
+    nats = log_moment + error - order * epsilon + float(conversion(np.array([order]))[0])
+    doubt = 1e-13 * (1 + abs(nats) + abs(log_moment) + order * epsilon)
+    if not math.isfinite(nats + doubt):
+        return 1.0
+    return min(math.exp(min(max(nats + doubt, -700.0), 1.0)), 1.0)  # not less than floats hold
 
 
 def conversion(orders: Floats) -> Floats:

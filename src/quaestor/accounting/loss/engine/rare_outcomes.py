@@ -13,7 +13,7 @@ import numpy as np
 
 from quaestor.accounting.loss.engine.integral import planned
 from quaestor.accounting.loss.engine.inversion import Line
-from quaestor.accounting.loss.engine.saddle_point import SaddlePoint
+from quaestor.accounting.loss.engine.saddle_point import SaddlePoint, likely_epsilon
 from quaestor.accounting.numerics.certified_arithmetic import certified_arithmetic
 from quaestor.errors import BeyondFloats
 
@@ -31,13 +31,15 @@ _CLEAR = 0.3  # relative, in delta: what such a line may leave open
 _MOST_GUESSES = 6
 _AIM = 0.7  # times the width: what a line is to leave open
 _MANY_NODES = 120_000  # of a line: about as many as a tenth of a second allows
-_CHEAP_NODES = 12_000  # where a narrower line costs hardly more
+_CHEAP_NODES = 24_000  # where a narrower line costs hardly more
 _PATIENT = 3  # times as many for a narrower answer than usual
 _USUAL = 1e-4  # the width that lines have unless another is asked for
 _FEW_NODES = 1500  # up to which a line through all losses is the quicker one
 _LITTLE_WORK = 1e6  # exponentials, about a twentieth of a second
 _LITTLE_EFFORT, _MOST_EFFORT = 5e6, 3e7  # terms to sum, for a line through all losses
 _LARGEST_THETA = 100.0
+_FEW_DIFFERENT = 4  # losses up to which lines cost little
+_ONE_LINE, _WORK_EACH = 2.5e6, 4e4  # exponentials, about a tenth of a second
 _TINY = 0.1  # spreads for which a line between -1 and 0 says little
 _FALLS, _SPREADS = 30.0, 60.0  # nats, within so many spreads: some hundred nodes
 
@@ -63,10 +65,24 @@ class RareOutcomes:
             self._shortened[key] = self.product.truncated(rare, above=epsilon, deficit=deficit)
         return self._shortened[key]
 
-    def line(self, epsilon: float, *, width: float, delta: float) -> Line:
+    @property
+    def are_many(self) -> bool:
+        """Whether there are many different losses, and so lines are to be few."""
+        return self.product.different > _FEW_DIFFERENT
+
+    @property
+    def most_work(self) -> float:
+        """What one fine line may cost, where there are to be few; enough for some nodes each."""
+        least = self.product.different * _WORK_EACH
+        return max(_ONE_LINE, least) if self.are_many else math.inf
+
+    def line(
+        self, epsilon: float, *, width: float, delta: float, most_work: float = math.inf
+    ) -> Line:
         """A line for an epsilon, without what is rare beside this delta."""
-        whole = self._whole(epsilon, width)
-        return whole or Line.through(self.without(delta, epsilon=epsilon), epsilon, width=width)
+        return self._whole(epsilon, width) or Line.through(
+            self.without(delta, epsilon=epsilon), epsilon, width=width, most_work=most_work
+        )
 
     def narrow_line(self, epsilon: float, *, width: float) -> Line:
         """A line for an epsilon, whatever its delta is: first coarse ones, which show that."""
@@ -139,7 +155,9 @@ class RareOutcomes:
     def first_epsilon(self, delta: float) -> float:
         """Where to look first for the epsilon of a delta."""
         try:
-            return self.without(delta).typical_epsilon(delta)
+            shorter = self.without(delta)
+            guess = shorter.typical_epsilon(delta)
+            return likely_epsilon(shorter, delta, guess) if self.are_many else guess
         except BeyondFloats:
             return self.product.typical_epsilon(delta)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.engine.set_aside import SetAside
     from quaestor.accounting.numerics.complexes import Floats
 
-__all__ = ["NEGLIGIBLE", "SaddlePoint"]
+__all__ = ["NEGLIGIBLE", "SaddlePoint", "likely_epsilon"]
 
 NEGLIGIBLE = 42.0  # nats below the integrand's peak at which truncation may happen
 _SHARPNESS = 100.0  # of what was left out: the rounding that a shorter line may cost
 _FURTHER = 1.3 ** np.arange(-10.0, 10.0)  # other thetas, as shares of one
+_ROUNDS = 3  # of Newton's method, for a guess
 _VANISHED = 1e4  # nats by which aliases are to fall at most
 
 
@@ -59,16 +61,32 @@ class SaddlePoint:
         return 0.4 / (size * max(self.spread, 1 / abs(self.theta)))
 
 
+def likely_epsilon(product: Product, delta: float, guess: float) -> float:
+    """About the epsilon of a delta, from a guess: the integral is nearly that of a bell."""
+    epsilon = guess
+    with rough_arithmetic():
+        for _ in range(_ROUNDS):
+            height = partial(_height, product, epsilon)
+            theta = least_point(height, ratio=1.05)
+            spread = _spread(product, theta, 0.05 * theta)
+            bell = math.sqrt(2 * math.pi * (spread**2 + theta**-2.0 + (theta + 1) ** -2.0))
+            excess = float(height(np.array([theta]))[0]) - math.log(bell) - math.log(delta)
+            epsilon = min(max(epsilon + excess / theta, guess / 4), 2 * guess)
+    return epsilon if math.isfinite(epsilon) else guess
+
+
+def _height(product: Product, epsilon: float, thetas: Floats) -> Floats:
+    """The logarithm of the integrand of delta on the real axis."""
+    rough = product.rough_log_moments(thetas)
+    return rough - thetas * epsilon - np.log(thetas * (thetas + 1))
+
+
 def _above_the_mean(product: Product, epsilon: float) -> SaddlePoint:
     """A line between 0 and infinity.
 
     Any theta > 0 is sound. The saddle point makes e^(K - s epsilon)/(s(s+1)) least.
     """
-
-    def height(thetas: Floats) -> Floats:
-        rough = product.rough_log_moments(thetas)
-        return rough - thetas * epsilon - np.log(thetas * (thetas + 1))
-
+    height = partial(_height, product, epsilon)
     theta = slope = least_point(height, ratio=1.05)
     if product.aside is not None:
         theta = _shortest(product, product.aside, height, slope)
@@ -100,7 +118,7 @@ def _shortest(
     reaches = np.nanmin(needed, axis=1)
     reaches = np.maximum(reaches, (NEGLIGIBLE + np.maximum(-at_thetas, 0.0)) / thetas)
     # each of the losses rounds by about 5e-14 of the peak; what was left out is 1e-8 of delta
-    count = sum(times for _, times in product.terms)
+    count = sum(times * law.number for law, times in product.terms)
     highest = math.log(aside.lost * _SHARPNESS / (count * 5e-14))
     reaches = np.where(heights <= max(highest, float(heights[0])), reaches, np.inf)
     return float(thetas[int(np.argmin(reaches))])

@@ -74,6 +74,12 @@ class Law(ABC):
     infinite: Bounds = Bounds.exactly(0.0)
     """The probability of an infinite loss."""
 
+    number: int = 1
+    """Of how many losses it is the sum, about: each of them rounds."""
+
+    different: int = 1
+    """Of how many different ones: each of them takes its time."""
+
     lattice: Lattice | None = None
 
     blur: float = 0.0
@@ -215,13 +221,21 @@ class OneOfMany(Law):
         return self._alone().decay(theta, low, high)
 
 
-def representatives(sizes: Floats, counts: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """A few of many losses, with the counts of those for which they stand: to choose by."""
+def representatives(
+    sizes: Floats, counts: Floats, weights: Floats | None = None
+) -> tuple[NDArray[np.intp], Floats]:
+    """A few of many losses, with the counts of those for which they stand: to choose by.
+
+    The weight of a loss says how much it counts beside others of about its size.
+    """
     if sizes.size <= _FEW:
         return np.arange(sizes.size), counts
+    weights = np.ones(sizes.shape) if weights is None else weights
     groups = np.array_split(np.argsort(sizes, kind="stable"), _FEW)
     middles = np.array([group[group.size // 2] for group in groups])
-    return middles, np.array([np.sum(counts[group]) for group in groups])
+    return middles, np.array([np.sum((counts * weights)[group]) for group in groups]) / weights[
+        middles
+    ]
 
 
 def decay_of_atoms(

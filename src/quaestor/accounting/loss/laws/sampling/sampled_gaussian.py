@@ -43,6 +43,7 @@ from quaestor.accounting.loss.laws.mixture import (
 )
 from quaestor.accounting.loss.laws.sampling.tilted_cells import FINER, TiltedCells
 from quaestor.accounting.loss.laws.sampling.truncated_gaussian import TruncatedSampledGaussian
+from quaestor.accounting.loss.laws.sampling.truncated_losses import TruncatedLosses
 from quaestor.accounting.numerics.certified_arithmetic import rough_arithmetic
 from quaestor.accounting.numerics.complexes import UNIT, summed
 from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
@@ -66,8 +67,7 @@ _SLOW = 12.0  # nats of growth from which the line of x is moved
 _MOST_NODES = 200_000
 _LEAST_MU, _LARGEST_MU, _LEAST_RATE = 1e-8, 100.0, 1e-18  # whose rare outcomes are worth a look
 _NEARLY_ALL, _SMALL_MU = 1 - 1e-12, 1.0  # beyond them lines through all outcomes are quick
-_WEAK = 0.02  # rates up to which lines through all outcomes take longest
-_FEW_DIFFERENT, _MOST_DIFFERENT = 8, 256  # laws of which each costs some transforms
+_MOST_DIFFERENT = 1024  # laws of which each costs a transform
 
 
 class SampledGaussianLoss(OneOfMany):
@@ -106,11 +106,13 @@ class SampledGaussianLosses(Law):
         with rough_arithmetic():  # more than floats hold is infinite
             most = float(np.sum(-np.log1p(-rates) * counts)) * (1 + 1e-13)
         self.largest, self.least = (math.inf, -most) if removing else (most, -math.inf)
-        self._few = representatives(mus, counts)
+        self.different = mus.size
+        with rough_arithmetic():  # to choose by: losses are about as large as rates
+            self._few = representatives(rates, counts, np.maximum(rates, 1e-150) ** 2)
         self._tilted: tuple[float, TiltedCells] | None = None
         self.decays_quickly = mus.size <= 4
         self.can_be_truncated = bool(
-            mus.size <= (_MOST_DIFFERENT if np.max(rates) < _WEAK else _FEW_DIFFERENT)
+            mus.size <= _MOST_DIFFERENT
             and np.min(mus) > _LEAST_MU
             and np.max(mus) < _LARGEST_MU
             and np.min(rates) > _LEAST_RATE
@@ -128,10 +130,10 @@ class SampledGaussianLosses(Law):
         return SampledGaussianLosses(self.mus, self.rates, self.counts, removing=not self.removing)
 
     def truncated(self, lost: float, above: float) -> Sequence[tuple[Law, int]]:
-        """Each loss by itself."""
+        """Each loss by itself, and then all together."""
         each = lost / float(np.sum(self.counts))
         places = zip(self.mus.tolist(), self.rates.tolist(), self.counts.tolist(), strict=True)
-        return [
+        parts = [
             (
                 TruncatedSampledGaussian(
                     mu=mu, rate=rate, removing=self.removing, lost=each, above=above
@@ -140,6 +142,7 @@ class SampledGaussianLosses(Law):
             )
             for mu, rate, count in places
         ]
+        return [(TruncatedLosses(parts), 1)]
 
     def _power(self, theta: float) -> float:
         return theta + 1 if self.removing else -theta

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,29 +18,32 @@ from quaestor.accounting.loss.laws.mixture import log_mixture, log_mixture_size
 if TYPE_CHECKING:
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
-__all__ = ["ROOT", "MomentSum", "SampledNoise"]
+__all__ = ["ROOT", "MomentSums", "SampledNoise"]
 
 ROOT = math.sqrt(2 * math.pi)
 
 
-class MomentSum(NamedTuple):
-    """A part of a moment at some points, relative to e^top: values, size at t = 0, and doubts.
+Number = TypeVar("Number", float, "Floats")
 
-    ``doubt`` holds at every point, ``turning`` times |t| besides.
+
+class MomentSums(NamedTuple):
+    """Moments at some points, relative to e^top, a row for each law: values, and doubts.
+
+    ``size`` is the value at t = 0; ``doubt`` holds at every point, ``turning`` times |t| besides.
     """
 
     values: Complexes
-    size: float
-    doubt: float
-    turning: float
+    size: Floats
+    doubt: Floats
+    turning: Floats
 
 
 @dataclass(frozen=True, slots=True)
-class SampledNoise:
-    """Noise of shift over sigma ``mu``, each person in with probability ``rate``."""
+class SampledNoise(Generic[Number]):
+    """Noise of shift over sigma ``mu``, each person in with probability ``rate``; or several."""
 
-    mu: float
-    rate: float
+    mu: Number
+    rate: Number
 
     def ratios(self, x: Floats) -> Floats:
         """The noise's own log-ratio."""
@@ -57,7 +60,7 @@ class SampledNoise:
     def sizes(self, x: Floats, losses: Floats) -> Floats:
         """The size of the numbers from which these losses were computed."""
         raw = self.mu * (np.abs(x) + self.mu)
-        return log_mixture_size(self.ratios(x), np.float64(self.rate), losses, raw)
+        return log_mixture_size(self.ratios(x), self.rate, losses, raw)
 
     def places(self, losses: Floats) -> Floats:
         """The noise with these losses."""
@@ -73,16 +76,9 @@ class SampledNoise:
         slants: Floats = self.rate * np.exp(-losses) - np.expm1(-losses)
         return slants
 
-    def units(self, losses: Floats, slants: Floats) -> Floats:
-        """By how many units the slants, and mu times the places of these losses are off."""
-        back = np.exp(np.maximum(-losses, 0.0))
-        units: Floats = 1 + back * (self.rate + np.abs(np.expm1(-losses)) + np.abs(losses)) / slants
-        return units
-
-    def joint(self, power: float, loss: float, x: float, top: float) -> float:
-        """What can be missing, or there twice, where places x and losses l meet."""
-        at = np.array([loss])
-        units = float(self.units(at, self.slants(at))[0])
-        size = float(self.sizes(np.array([x]), at)[0]) / float(self.slants(at)[0])
-        height = math.exp(power * loss - x * x / 2 - top) / ROOT
-        return height * 16 * (abs(x) + self.mu + (units + size) / self.mu)
+    def turning_speeds(self, x: Floats) -> Floats:
+        """At most how fast the argument of w turns off the real axis, up to these places."""
+        odds = self.rate / (1 - self.rate) * np.exp(np.minimum(self.ratios(x), 300.0))
+        less, more = np.minimum(odds, 1.0), np.maximum(odds, 1.0) ** -2
+        speeds: Floats = self.mu * np.where(odds < 1.0, less / (1 + less), 1 / (1 + more))
+        return speeds
