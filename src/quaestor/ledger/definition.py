@@ -15,7 +15,6 @@ from quaestor.accounting.releases.base import LARGEST_EPSILON, check_real
 from quaestor.errors import InvalidParameter, QuaestorError
 from quaestor.ledger import stored_text as texts
 from quaestor.ledger.group_quotas import GroupQuota, checked_groups
-from quaestor.ledger.policies import blocks as _blocks  # noqa: F401  # registers itself
 from quaestor.ledger.policies.base import Policy, policy_from_dict
 from quaestor.ledger.policies.open import Open, check_filter
 from quaestor.ledger.price import Request, checked_releases

@@ -12,6 +12,7 @@ ledgers once it is registered: see :func:`register`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 from quaestor.accounting.releases.codec import release_from_dict
@@ -234,6 +235,8 @@ class Policy(ABC):
 
 
 _KINDS: dict[str, type[Policy]] = {}
+_OURS = ("blocks", "dashboard", "open", "planned")
+"""Our own kinds, each in the file of its name, which is imported when one is read."""
 
 _Class = TypeVar("_Class", bound=type[Policy])
 
@@ -251,9 +254,12 @@ def unregister(policy: type[Policy]) -> None:
 
 def policy_from_dict(described: Mapping[str, Any]) -> Policy:
     """Read back what ``to_dict`` wrote."""
-    found = _KINDS.get(described["kind"])
+    kind = described["kind"]
+    if kind not in _KINDS and kind in _OURS:
+        import_module(f"{__package__}.{kind}")
+    found = _KINDS.get(kind)
     if found is None:
-        raise InvalidParameter("policy", described["kind"], "planned, dashboard or open")
+        raise InvalidParameter("policy", kind, "planned, dashboard or open")
     return found.from_dict(described)
 
 
