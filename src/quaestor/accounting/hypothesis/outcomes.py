@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.curves.epsilon_search import least_epsilon
+from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.numerics.atoms import UNIT
 from quaestor.accounting.numerics.bounds import Bounds
 
@@ -94,7 +95,6 @@ class Outcomes(Profile):
             target=Bounds.exactly(delta),
             guess=self._largest.upper / 2,
             largest=self._largest.upper,
-            polish=4,
         )
 
     def supports(self, at_most: int) -> Sequence[float]:

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.curves.epsilon_search import least_epsilon
+from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.loss.engine.loss_profile import LossProfile
 from quaestor.accounting.numerics.balls import ball_of, outward, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
@@ -136,7 +137,6 @@ class _NobodyOverSome(_Moved):
             target=Bounds.exactly(delta),
             guess=min(self.curve.epsilon_bounds(delta=delta).upper, 700.0),
             largest=largest,
-            polish=4,
         )
 
     def _largest(self) -> float:

@@ -17,7 +17,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.curves.epsilon_search import least_epsilon
+from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.numerics.bounds import Bounds
 
 if TYPE_CHECKING:

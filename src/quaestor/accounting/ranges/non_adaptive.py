@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.curves.profile import Profile, step_out
+from quaestor.accounting.curves.epsilon_search import step_out
+from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.numerics.balls import (
     ONE,
     ZERO,

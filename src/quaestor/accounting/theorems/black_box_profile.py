@@ -6,7 +6,8 @@ import math
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.curves.epsilon_search import least_epsilon
+from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.numerics.balls import outward, rational, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
 

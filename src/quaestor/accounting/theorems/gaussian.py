@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.curves.epsilon_search import least_epsilon
+from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.numerics.balls import ZERO, outward, rational, refined, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.numerics.gaussian_tails import gaussian_delta
@@ -88,7 +89,6 @@ class GaussianProfile(Profile):
             target=Bounds.exactly(delta),
             guess=self._guess(delta),
             largest=math.inf,
-            polish=4,
         )
 
     def _guess(self, delta: float) -> float:

@@ -80,6 +80,7 @@ class Line:
     blur: float = 0.0  # how far losses can be off in all, beyond rounding
     doubt: float = 0.0  # by how many nats masses can be off in all, beyond rounding
     aside: SetAside | None = None  # what was left out, and is added to delta
+    slope: float = 0.0  # about how fast delta falls in epsilon where the line was drawn
 
     @classmethod
     def through(
@@ -129,6 +130,7 @@ class Line:
             blur=product.blur(),
             doubt=product.doubt(),
             aside=product.aside,
+            slope=point.slope,
         )
 
     @property

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from flint import arb
 
-from quaestor.accounting.curves.profile import Profile, least_epsilon
+from quaestor.accounting.curves.epsilon_search import least_epsilon
+from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.loss.engine.brackets import Brackets
 from quaestor.accounting.loss.engine.enumeration import enumerated
 from quaestor.accounting.loss.engine.inversion import Line
@@ -279,7 +280,6 @@ class LossProfile(Profile):
                 target=Bounds.exactly(delta),
                 guess=guess,
                 largest=largest,
-                polish=4,
             )
         found = Bounds(lower=0.0, upper=largest)
         if self._brackets is not None and self._brackets.are_best(guess):
@@ -291,7 +291,9 @@ class LossProfile(Profile):
     def _on_brackets(self, brackets: Brackets, delta: float, largest: float) -> Bounds:
         """The same on pairs of lines on a lattice."""
         return brackets.epsilon(
-            lambda pair, guess: self._solved(pair.delta, delta, guess=guess, largest=largest),
+            lambda pair, guess: self._solved(
+                pair.delta, delta, guess=guess, largest=largest, order=_order(pair.more)
+            ),
             delta=max(delta - outward(self._failure()).upper, 5e-324),
             largest=largest,
         )
@@ -303,7 +305,9 @@ class LossProfile(Profile):
         found = Bounds(lower=0.0, upper=largest)
         for i in range(4):
             line = self._line(guess) if i == 0 else self._own_line(guess)
-            found = self._solved(partial(self._on, line), delta, guess=guess, largest=largest)
+            found = self._solved(
+                partial(self._on, line), delta, guess=guess, largest=largest, order=_order(line)
+            )
             guess = (found.lower + found.upper) / 2
             if line is None or self.product.moments_only:
                 break
@@ -327,19 +331,23 @@ class LossProfile(Profile):
             except (ArithmeticError, ValueError, MemoryError):
                 break
             enough = min(found.upper, self._enough(line, delta, guess))
-            solved = self._solved(line.delta, delta, guess=guess, largest=enough)
+            solved = self._solved(
+                line.delta, delta, guess=guess, largest=enough, order=_order(line)
+            )
             found = found.intersection(solved)
             if found.relative_width <= self._asked:
                 break
-            last, guess = guess, crossing(line, finite, guess)
-            if found.relative_width < _NEAR:  # the truth is there
+            if found.relative_width >= _NEAR:  # where the truth is, is not known yet
+                last, guess = guess, crossing(line, finite, guess)
+                if abs(last - guess) >= _NEAR * last:
+                    continue
+            else:
                 guess = (found.lower + found.upper) / 2
-            if abs(last - guess) < _NEAR * last:
-                drawn, width = width, self._finer(rare, line, width, found, reached)
-                if width >= drawn:
-                    break
-                most_work = rare.most_work if reached == math.inf else math.inf
-                reached = found.relative_width
+            drawn, width = width, self._finer(rare, line, width, found, reached)
+            if width >= drawn:
+                break
+            most_work = rare.most_work if reached == math.inf else math.inf
+            reached = found.relative_width
         return self._without_lines(rare, delta, found, guess, largest)
 
     def _finer(
@@ -348,7 +356,8 @@ class LossProfile(Profile):
         """For which width to draw next, after a line for this one; the same if none is worth it.
 
         ``reached`` is what the line before left open. Of many different losses, one more line that
-        is as fine as its work allows costs least.
+        is as fine as its work allows costs least. Otherwise the finest that is cheap, if that is
+        as fine as is needed; or else what is needed.
         """
         left = found.relative_width
         enough = left <= self.width  # and the rest is to be cheap
@@ -356,8 +365,13 @@ class LossProfile(Profile):
             return max(width * 0.3 * _FINEST / left, width / 1000)
         if enough and (rare.are_many or left > reached / _HELPED):
             return width
-        aim = 0.5 * (_FINEST if enough else self.width) / min(left, 1.0)
-        finer = max(width * aim, least_width(line, width, self.width, cheap=enough))
+        share = 0.5 * width / min(left, 1.0)
+        cheap = max(share * _FINEST, least_width(line, width, self.width, cheap=True))
+        needed = share * self.width
+        if enough or cheap <= needed:
+            finer = cheap
+        else:
+            finer = max(needed, least_width(line, width, self.width))
         return width if finer > width / 2 else max(finer, width / 1000)
 
     def _without_lines(
@@ -393,7 +407,13 @@ class LossProfile(Profile):
         return self._on(None, epsilon)
 
     def _solved(
-        self, finite: Callable[[float], Bounds], delta: float, *, guess: float, largest: float
+        self,
+        finite: Callable[[float], Bounds],
+        delta: float,
+        *,
+        guess: float,
+        largest: float,
+        order: float = 0.0,
     ) -> Bounds:
         """Enclose the least epsilon by what a curve says about finite losses."""
         failure = self._failure()
@@ -403,8 +423,8 @@ class LossProfile(Profile):
             target=Bounds.exactly(delta),
             guess=guess,
             largest=largest,
-            polish=4,
             stride=0.01,
+            order=order,
         )
 
     def _guess(self, delta: float) -> float:
@@ -432,6 +452,11 @@ class LossProfile(Profile):
 
 def _rare_outcomes(product: Product, width: float) -> RareOutcomes | None:
     return RareOutcomes(product, width=width) if product.can_be_truncated else None
+
+
+def _order(line: Line | None) -> float:
+    """About how steeply the logarithm of delta falls where a line was drawn; 0: not known."""
+    return 0.0 if line is None else max(line.slope, 0.0)
 
 
 def _merged(finite: Bounds, failure: arb) -> Bounds:

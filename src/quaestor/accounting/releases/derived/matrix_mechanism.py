@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.numerics.complexes import Floats
+    from quaestor.accounting.releases.derived.matrix_rows import MatrixRows
     from quaestor.accounting.releases.derived.participation import Participation
     from quaestor.accounting.releases.derived.strategies import CountingError
 
@@ -26,15 +27,6 @@ __all__ = ["MatrixMechanism"]
 _LARGEST = 1e75
 _MOST_COLUMNS = 2048
 _MOST_ENTRIES = 1 << 22
-
-
-class _MatrixRows(tuple[tuple[float, ...], ...]):
-    """Rows of a matrix, which are hashed by their first and last one: there may be millions."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return hash((len(self), self[0], self[-1]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +65,7 @@ class MatrixMechanism(CorrelatedNoise):
         object.__setattr__(self, "matrix", _checked(self.matrix))
 
     def _array(self) -> Floats:
-        import numpy as np
-
-        return np.array(self.matrix)
+        return _checked(self.matrix).array
 
     def _unit_sensitivity(self) -> Bounds:
         return _sensitivity(_checked(self.matrix), self._participation())
@@ -123,22 +113,22 @@ class MatrixMechanism(CorrelatedNoise):
 
 
 @lru_cache(maxsize=16)
-def _sensitivity(rows: _MatrixRows, participation: Participation) -> Bounds:
-    import numpy as np
-
+def _sensitivity(rows: MatrixRows, participation: Participation) -> Bounds:
     from quaestor.accounting.releases.derived.participation import pattern_sensitivity
 
-    return pattern_sensitivity(np.array(rows), participation)
+    return pattern_sensitivity(rows.array, participation)
 
 
-def _checked(given: Any) -> _MatrixRows:
-    if isinstance(given, _MatrixRows):
+def _checked(given: Any) -> MatrixRows:
+    from quaestor.accounting.releases.derived.matrix_rows import MatrixRows
+
+    if isinstance(given, MatrixRows):
         return given
-    listed = given.tolist() if hasattr(given, "tolist") else given
     if _is_plain(given):  # as what is checked below, all entries at once
-        return _MatrixRows(map(tuple, listed))
+        return MatrixRows(given)
+    listed = given.tolist() if hasattr(given, "tolist") else given
     try:
-        rows = _MatrixRows(numbers("matrix", row, low=-_LARGEST, high=_LARGEST) for row in listed)
+        rows = [numbers("matrix", row, low=-_LARGEST, high=_LARGEST) for row in listed]
     except TypeError:
         raise InvalidParameter("matrix", given, "a list of rows of numbers") from None
     if not rows or any(len(row) != len(rows[0]) for row in rows):
@@ -148,7 +138,7 @@ def _checked(given: Any) -> _MatrixRows:
         raise InvalidParameter("matrix", f"{len(rows)} x {len(rows[0])}", valid)
     if not any(any(row) for row in rows):
         raise InvalidParameter("matrix", "only zeros", "a matrix that is not 0")
-    return rows
+    return MatrixRows(rows)
 
 
 def _is_plain(given: Any) -> bool:
@@ -157,4 +147,5 @@ def _is_plain(given: Any) -> bool:
         return False
     if not 0 < given.shape[1] <= _MOST_COLUMNS or not 0 < given.size <= _MOST_ENTRIES:
         return False
-    return bool((abs(given) <= _LARGEST).all() and given.any())
+    low, high = float(given.min()), float(given.max())  # which are not numbers if one is none
+    return -_LARGEST <= low <= high <= _LARGEST and (low < 0.0 or high > 0.0)

@@ -26,6 +26,7 @@ __all__ = ["Participation", "pattern_sensitivity", "root_bounds"]
 
 _UNIT = 2.0**-53
 _TINY = 1e-300  # more than all products that underflow
+_EXPONENTS = 1000  # of powers of two that are floats
 _LISTED = 5000  # patterns, each with its sum
 
 
@@ -48,35 +49,55 @@ def pattern_sensitivity(columns: Floats, participation: Participation) -> Bounds
     meet, for non-negative inner products with a fixed period or with few patterns. Otherwise each
     column is charged for its own worst companions: sound, and mostly a few percent too much.
     """
-    exponent = math.frexp(float(np.max(np.abs(columns))))[1]  # squares of tiny entries vanish
-    scaled = np.ldexp(columns, -exponent)
+    size = max(-float(np.min(columns)), float(np.max(columns)))
+    exponent = math.frexp(size)[1]  # squares of tiny entries vanish
+    scaled = _scaled(columns, -exponent)
     if participation.most == 1:
         lower, upper = _longest_square(scaled)
         return _rooted(lower, upper, exponent, terms=1)
-    products = scaled.T @ scaled
-    sizes = np.abs(scaled).T @ np.abs(scaled)
-    doubt = 4 * (columns.shape[0] + 2) * _UNIT * sizes + _TINY
-    doubt[sizes == 0.0] = 0.0  # nothing was added up
-    most = np.abs(products) + doubt
-    count = products.shape[0]
+    count = columns.shape[1]
     fitting = Participation(
         min(participation.most, -(-count // participation.separation)),
         participation.separation,
         participation.periodic,
     )
-    upper = _largest_sum(most, fitting)
-    samples = list(_samples(most, fitting))
-    least = products - doubt
-    lower = max(_sum_of(least, pattern) for pattern in samples)
-    if bool(np.any(products < 0.0)):
-        worst = max(samples, key=lambda pattern: _sum_of(most, pattern))
-        lower = max(lower, _signed_sum(products, doubt, worst))
+    lower, upper = _largest_sum(_Products.of(scaled), fitting)
     return _rooted(lower, upper, exponent, terms=fitting.most)
+
+
+class _Products(NamedTuple):
+    """The inner products of all columns, and bounds on them with what rounding can change."""
+
+    nominal: Floats
+    doubt: Floats
+    most: Floats  # of their sizes
+    signed: bool
+
+    @classmethod
+    def of(cls, columns: Floats) -> _Products:
+        """By one matrix product, and another one of the sizes where some entry is negative."""
+        nominal = columns.T @ columns
+        signed = bool(np.min(columns) < 0.0)
+        sizes = nominal
+        if signed:
+            absolute = np.abs(columns)
+            sizes = absolute.T @ absolute
+        doubt = (4 * (columns.shape[0] + 2) * _UNIT) * sizes
+        doubt += _TINY
+        doubt[sizes == 0.0] = 0.0  # nothing was added up
+        return cls(nominal, doubt, (np.abs(nominal) if signed else nominal) + doubt, signed)
+
+
+def _scaled(columns: Floats, exponent: int) -> Floats:
+    """Times a power of two: exactly, but for what underflows."""
+    if abs(exponent) < _EXPONENTS:
+        return columns * 2.0**exponent
+    return np.ldexp(columns, exponent)
 
 
 def _longest_square(columns: Floats) -> tuple[float, float]:
     """Enclose the largest sum of squares of a column."""
-    longest = float(np.max(np.sum(columns**2, axis=0)))
+    longest = float(np.max(np.einsum("ij,ij->j", columns, columns)))
     doubt = 4 * (columns.shape[0] + 2) * _UNIT * longest + _TINY
     return longest - doubt, longest + doubt
 
@@ -97,44 +118,69 @@ def root_bounds(low: float, high: float) -> Bounds:
     return Bounds(lower=min(ends), upper=ends[1])
 
 
-def _largest_sum(most: Floats, fitting: Participation) -> float:
-    count = most.shape[0]
-    if fitting.periodic:
-        return max(_sum_of(most, pattern) for pattern in _periods(count, fitting))
-    if _how_many(count, fitting) <= _LISTED:
-        return max(_sum_of(most, pattern) for pattern in _patterns(count, fitting))
-    return _with_worst_companions(most, fitting)[0]
+def _largest_sum(products: _Products, fitting: Participation) -> tuple[float, float]:
+    """Enclose the largest sum of sizes over all patterns: from below by some that are allowed."""
+    most, count = products.most, products.most.shape[0]
+    if not fitting.periodic and _how_many(count, fitting) <= _LISTED:
+        sums = {pattern: _sum_of(most, pattern) for pattern in _patterns(count, fitting)}
+        lower = max(_attained(products, pattern) for pattern in sums)
+        worst = max(sums, key=lambda pattern: sums[pattern])
+        upper = sums[worst]
+    else:
+        in_turn = _period_sums(most, fitting)
+        first = int(np.argmax(in_turn))
+        worst, upper = _period(first, count, fitting), float(in_turn[first])
+        least = products.nominal - products.doubt
+        rounding = 2 * (fitting.most + 1) ** 2 * _UNIT
+        lower = float(np.max(_period_sums(least, fitting) - rounding * in_turn))
+        if not fitting.periodic:
+            upper, charged = _with_worst_companions(most, fitting)
+            lower = max(lower, _attained(products, charged))
+            if _sum_of(most, charged) > in_turn[first]:
+                worst = charged
+    if products.signed:
+        lower = max(lower, _signed_sum(products, worst))
+    return lower, upper
 
 
 def _sum_of(square: Floats, pattern: tuple[int, ...]) -> float:
     return float(np.sum(square[np.ix_(pattern, pattern)]))
 
 
-def _signed_sum(products: Floats, doubt: Floats, pattern: tuple[int, ...]) -> float:
+def _attained(products: _Products, pattern: tuple[int, ...]) -> float:
+    """What equal changes attain at least."""
+    chosen = np.ix_(pattern, pattern)
+    rounding = 2 * len(pattern) ** 2 * _UNIT * float(np.sum(products.most[chosen]))
+    return float(np.sum(products.nominal[chosen] - products.doubt[chosen])) - rounding
+
+
+def _signed_sum(products: _Products, pattern: tuple[int, ...]) -> float:
     """What changes of either sign attain, each sign chosen after those before it."""
-    inner = products[np.ix_(pattern, pattern)]
+    chosen = np.ix_(pattern, pattern)
+    inner = products.nominal[chosen]
     signs = np.ones(len(pattern))
     for place in range(1, len(pattern)):
         signs[place] = 1.0 if inner[place, :place] @ signs[:place] >= 0.0 else -1.0
-    return float(signs @ inner @ signs) - _sum_of(doubt, pattern)
+    rounding = 4 * len(pattern) ** 2 * _UNIT * float(np.sum(products.most[chosen]))
+    return float(signs @ inner @ signs) - _sum_of(products.doubt, pattern) - rounding
 
 
-def _periods(count: int, fitting: Participation) -> Iterator[tuple[int, ...]]:
+def _period(first: int, count: int, fitting: Participation) -> tuple[int, ...]:
+    """The steps from the first one on, each ``separation`` after the one before."""
     reach = fitting.most * fitting.separation
-    for first in range(count):
-        yield tuple(range(first, min(first + reach, count), fitting.separation))
+    return tuple(range(first, min(first + reach, count), fitting.separation))
 
 
-def _samples(most: Floats, fitting: Participation) -> Iterator[tuple[int, ...]]:
-    """Patterns that are allowed: all where they are few, otherwise those that promise most."""
-    count = most.shape[0]
-    if fitting.periodic:
-        yield from _periods(count, fitting)
-    elif _how_many(count, fitting) <= _LISTED:
-        yield from _patterns(count, fitting)
-    else:
-        yield from _periods(count, fitting)
-        yield _with_worst_companions(most, fitting)[1]
+def _period_sums(square: Floats, fitting: Participation) -> Floats:
+    """The sum over the pattern of each first step, pair after pair, for all at once."""
+    count, apart = square.shape[0], fitting.separation
+    sums = np.zeros(count)
+    for ahead in range(1 - fitting.most, fitting.most):
+        entries = np.diagonal(square, ahead * apart)  # of pairs that are so far apart
+        for place in range(fitting.most - abs(ahead)):
+            pairs = entries[place * apart :]
+            sums[: pairs.size] += pairs
+    return sums
 
 
 def _how_many(count: int, fitting: Participation) -> int:
@@ -160,8 +206,11 @@ def _with_worst_companions(most: Floats, fitting: Participation) -> tuple[float,
     With it, the pattern that is charged most.
     """
     times, apart = fitting.most, fitting.separation
-    before = _row_sums(most, times, apart)
-    after = [row_sums[::-1] for row_sums in _row_sums(most[::-1, ::-1], times, apart)]
+    if np.any(np.tril(most, -apart)) or np.any(np.triu(most, apart)):
+        before = _row_sums(most, times, apart)
+        after = [row_sums[::-1] for row_sums in _row_sums(most[::-1, ::-1], times, apart)]
+    else:  # no participation meets another
+        before = after = [np.zeros(most.shape[0])] * times
     best: list[Floats] = []
     for place in range(times):
         charges = np.diagonal(most) + before[place] + after[times - 1 - place]
@@ -178,18 +227,24 @@ def _with_worst_companions(most: Floats, fitting: Participation) -> tuple[float,
 
 
 def _row_sums(most: Floats, times: int, apart: int) -> list[Floats]:
-    """The largest sum of each row over at most 0, 1, ... steps that end ``apart`` before it."""
+    """The largest sum of each row over at most 0, 1, ... steps that end ``apart`` before it.
+
+    Step after step, for all rows and numbers at once: the best of so many steps up to this one is
+    the best without it, or it and the best of one step fewer that ended ``apart`` before it.
+    """
     count = most.shape[0]
-    rows = np.arange(count)
-    within = np.zeros_like(most)
-    found = [np.zeros(count)]
-    for _ in range(times - 1):
-        longer = most.copy()
-        longer[:, apart:] += within[:, :-apart] if apart < count else 0.0
-        within = np.maximum.accumulate(longer, axis=1)
-        ends = np.maximum(rows - apart, 0)
-        found.append(np.where(rows >= apart, within[rows, ends], 0.0))
-    return found
+    columns = np.ascontiguousarray(most.T)
+    found = np.zeros((times, count))
+    best = np.zeros((times, count))
+    past = np.zeros((apart, times, count))  # the last ones, in turn
+    for step in range(count - apart):
+        rows = slice(step + apart, count)  # others are too near
+        earlier = past[step % apart]
+        longer = earlier[:-1, rows] + columns[step, rows]
+        np.maximum(best[1:, rows], longer, out=best[1:, rows])
+        earlier[:, rows] = best[:, rows]
+        found[:, step + apart] = best[:, step + apart]
+    return list(found)
 
 
 def _shifted(values: Floats, by: int) -> Floats:
