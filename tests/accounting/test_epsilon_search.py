@@ -19,6 +19,7 @@ class Curve:
         self.asked = 0
 
     def __call__(self, epsilon: float) -> Bounds:
+        """What is known of it at ``epsilon``."""
         self.asked += 1
         nats = -self.order * epsilon * (1 + self.bend * epsilon * self.order)
         value = self.height * math.exp(max(nats, -745.0))

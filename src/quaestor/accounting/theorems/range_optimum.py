@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -130,13 +131,16 @@ class Best(Profile):
         attained: Sequence[Profile] = (),
         game: Profile | None = None,
         width: float = _WIDTH,
+        suffices: bool = False,
     ) -> None:
         """Take both ends of ``brackets``, upper ends of ``others``, lower ends of ``attained``.
 
-        ``game``, which costs most, is asked where these are wider than ``width``.
+        ``game``, which costs most, is asked where these are wider than ``width``; if that
+        ``suffices``, no more are asked than it takes.
         """
         self.theorem, self._brackets, self._others = theorem, brackets, others
         self._attained, self._game, self._width = attained, game, width
+        self._suffices = suffices
 
     def parts(self) -> tuple[Profile, ...]:
         """Each of the curves that bound the answer from above."""
@@ -155,6 +159,7 @@ class Best(Profile):
             attained=self._attained,
             game=self._game,
             width=self._width,
+            suffices=self._suffices,
         )
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
@@ -176,17 +181,19 @@ class Best(Profile):
         return self._brackets[0].world_pairs()
 
     def _ask(self, question: Callable[[Profile], Bounds]) -> Bounds:
-        brackets = [question(profile) for profile in self._brackets]
-        uppers = [question(profile).upper for profile in self._others]
-        lowers = [question(profile).lower for profile in self._attained]
-        lower = max([*lowers, *(bounds.lower for bounds in brackets)])
-        upper = min([*uppers, *(bounds.upper for bounds in brackets)])
-        found = Bounds(lower=min(lower, upper), upper=upper)
+        found = Bounds(lower=0.0, upper=math.inf)
+        for profile in (*self._brackets, *self._others, *self._attained):
+            answer = question(profile)
+            lower = found.lower if profile in self._others else max(found.lower, answer.lower)
+            upper = found.upper if profile in self._attained else min(found.upper, answer.upper)
+            found = Bounds(lower=min(lower, upper), upper=upper)
+            if self._suffices and found.relative_width <= self._width:
+                return found
         if self._game is None or found.relative_width <= self._width:
             return found
         narrower = question(self._game)
-        upper = min(upper, narrower.upper)
-        return Bounds(lower=min(max(lower, narrower.lower), upper), upper=upper)
+        upper = min(found.upper, narrower.upper)
+        return Bounds(lower=min(max(found.lower, narrower.lower), upper), upper=upper)
 
 
 def best_of_ranges(
@@ -211,6 +218,7 @@ def best_of_ranges(
     others = [CONCENTRATED.of(releases)]
     attained: list[Profile] = []
     mixed = not all(map(has_range, releases))
+    suffices = width is not None
     width = (_MIXED_WIDTH if mixed else _WIDTH) if width is None else width
     if not mixed:
         others.append(SHARP_MOMENTS.of(releases))
@@ -227,5 +235,11 @@ def best_of_ranges(
     with suppress(TheoremDoesNotApply):
         game = IN_BLOCKS.names(RangeGame(releases, losses=losses, width=width))
     return Best(
-        theorem, brackets=brackets, others=others, attained=attained, game=game, width=width
+        theorem,
+        brackets=brackets,
+        others=others,
+        attained=attained,
+        game=game,
+        width=width,
+        suffices=suffices,
     )

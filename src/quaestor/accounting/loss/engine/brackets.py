@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from quaestor.accounting.loss.engine.integral import planned
 from quaestor.accounting.loss.engine.lattice_line import LatticeLine
 from quaestor.accounting.loss.engine.loss_sum import Product
 from quaestor.accounting.loss.engine.rare_outcomes import is_quick
@@ -162,11 +163,10 @@ class Brackets:
                 more.terms.append((raised(bracket, anchor, gap), count))
         for each in (less, more):
             each.aside = SetAside.of(each.terms, Deficit(math.inf, 0.0)).losing(lost)
-        return LinePair(
-            LatticeLine.through(less, epsilon, width=self._width),
-            LatticeLine.through(more, epsilon, width=self._width),
-            gap,
-        )
+        with certified_arithmetic():  # what suits the one suits the other
+            plan = planned(less, epsilon, width=self._width)
+            similar = planned(more, epsilon, width=self._width, point=plan.point)
+        return LinePair(LatticeLine.along(less, plan), LatticeLine.along(more, similar), gap)
 
 
 def _fitted(gap: float, spans: list[float]) -> float:

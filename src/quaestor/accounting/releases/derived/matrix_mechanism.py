@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.numerics.bounds import Bounds
     from quaestor.accounting.numerics.complexes import Floats
-    from quaestor.accounting.releases.derived.matrix_rows import MatrixRows
+    from quaestor.accounting.numerics.matrix_rows import MatrixRows
     from quaestor.accounting.releases.derived.participation import Participation
     from quaestor.accounting.releases.derived.strategies import CountingError
 
@@ -120,7 +120,7 @@ def _sensitivity(rows: MatrixRows, participation: Participation) -> Bounds:
 
 
 def _checked(given: Any) -> MatrixRows:
-    from quaestor.accounting.releases.derived.matrix_rows import MatrixRows
+    from quaestor.accounting.numerics.matrix_rows import MatrixRows
 
     if isinstance(given, MatrixRows):
         return given

@@ -27,6 +27,7 @@ __all__ = ["Participation", "pattern_sensitivity", "root_bounds"]
 _UNIT = 2.0**-53
 _TINY = 1e-300  # more than all products that underflow
 _EXPONENTS = 1000  # of powers of two that are floats
+_USUAL_EXPONENTS = 64  # of entries whose squares are far from the ends of floats
 _LISTED = 5000  # patterns, each with its sum
 
 
@@ -51,7 +52,8 @@ def pattern_sensitivity(columns: Floats, participation: Participation) -> Bounds
     """
     size = max(-float(np.min(columns)), float(np.max(columns)))
     exponent = math.frexp(size)[1]  # squares of tiny entries vanish
-    scaled = _scaled(columns, -exponent)
+    exponent = exponent if abs(exponent) > _USUAL_EXPONENTS else 0
+    scaled = _scaled(columns, -exponent) if exponent else columns
     if participation.most == 1:
         lower, upper = _longest_square(scaled)
         return _rooted(lower, upper, exponent, terms=1)
@@ -66,26 +68,32 @@ def pattern_sensitivity(columns: Floats, participation: Participation) -> Bounds
 
 
 class _Products(NamedTuple):
-    """The inner products of all columns, and bounds on them with what rounding can change."""
+    """The inner products of all columns, and how they are rounded."""
 
     nominal: Floats
-    doubt: Floats
-    most: Floats  # of their sizes
-    signed: bool
+    most: Floats  # their sizes, with what rounding adds where some are negative
+    doubt: Floats | None  # how much that is; None where nothing is negative
+    units: float  # how much of a product that is where nothing is
 
     @classmethod
     def of(cls, columns: Floats) -> _Products:
         """By one matrix product, and another one of the sizes where some entry is negative."""
         nominal = columns.T @ columns
-        signed = bool(np.min(columns) < 0.0)
-        sizes = nominal
-        if signed:
-            absolute = np.abs(columns)
-            sizes = absolute.T @ absolute
-        doubt = (4 * (columns.shape[0] + 2) * _UNIT) * sizes
-        doubt += _TINY
+        units = 4 * (columns.shape[0] + 2) * _UNIT
+        if not float(np.min(columns)) < 0.0:
+            return cls(nominal, nominal, None, units)
+        absolute = np.abs(columns)
+        sizes = absolute.T @ absolute
+        doubt = units * sizes + _TINY
         doubt[sizes == 0.0] = 0.0  # nothing was added up
-        return cls(nominal, doubt, (np.abs(nominal) if signed else nominal) + doubt, signed)
+        return cls(nominal, np.abs(nominal) + doubt, doubt, 0.0)
+
+    def rounded(self, lower: float, upper: float, terms: int) -> tuple[float, float]:
+        """Sums of so many terms squared, with what rounding did to products that add up."""
+        if self.doubt is not None:
+            return lower, upper
+        tiny = terms**2 * _TINY
+        return lower * (1 - self.units) - tiny, upper * (1 + self.units) + tiny
 
 
 def _scaled(columns: Floats, exponent: int) -> Floats:
@@ -130,17 +138,18 @@ def _largest_sum(products: _Products, fitting: Participation) -> tuple[float, fl
         in_turn = _period_sums(most, fitting)
         first = int(np.argmax(in_turn))
         worst, upper = _period(first, count, fitting), float(in_turn[first])
-        least = products.nominal - products.doubt
-        rounding = 2 * (fitting.most + 1) ** 2 * _UNIT
-        lower = float(np.max(_period_sums(least, fitting) - rounding * in_turn))
+        attained = in_turn
+        if products.doubt is not None:
+            attained = _period_sums(products.nominal - products.doubt, fitting)
+        lower = float(np.max(attained - 2 * (fitting.most + 1) ** 2 * _UNIT * in_turn))
         if not fitting.periodic:
             upper, charged = _with_worst_companions(most, fitting)
             lower = max(lower, _attained(products, charged))
             if _sum_of(most, charged) > in_turn[first]:
                 worst = charged
-    if products.signed:
-        lower = max(lower, _signed_sum(products, worst))
-    return lower, upper
+    if products.doubt is not None:
+        lower = max(lower, _signed_sum(products, products.doubt, worst))
+    return products.rounded(lower, upper, fitting.most)
 
 
 def _sum_of(square: Floats, pattern: tuple[int, ...]) -> float:
@@ -149,20 +158,21 @@ def _sum_of(square: Floats, pattern: tuple[int, ...]) -> float:
 
 def _attained(products: _Products, pattern: tuple[int, ...]) -> float:
     """What equal changes attain at least."""
-    chosen = np.ix_(pattern, pattern)
-    rounding = 2 * len(pattern) ** 2 * _UNIT * float(np.sum(products.most[chosen]))
-    return float(np.sum(products.nominal[chosen] - products.doubt[chosen])) - rounding
+    most = _sum_of(products.most, pattern)
+    attained = most
+    if products.doubt is not None:
+        attained = _sum_of(products.nominal, pattern) - _sum_of(products.doubt, pattern)
+    return attained - 4 * (len(pattern) + 1) ** 2 * _UNIT * most
 
 
-def _signed_sum(products: _Products, pattern: tuple[int, ...]) -> float:
+def _signed_sum(products: _Products, doubt: Floats, pattern: tuple[int, ...]) -> float:
     """What changes of either sign attain, each sign chosen after those before it."""
-    chosen = np.ix_(pattern, pattern)
-    inner = products.nominal[chosen]
+    inner = products.nominal[np.ix_(pattern, pattern)]
     signs = np.ones(len(pattern))
     for place in range(1, len(pattern)):
         signs[place] = 1.0 if inner[place, :place] @ signs[:place] >= 0.0 else -1.0
-    rounding = 4 * len(pattern) ** 2 * _UNIT * float(np.sum(products.most[chosen]))
-    return float(signs @ inner @ signs) - _sum_of(products.doubt, pattern) - rounding
+    rounding = 4 * (len(pattern) + 1) ** 2 * _UNIT * _sum_of(products.most, pattern)
+    return float(signs @ inner @ signs) - _sum_of(doubt, pattern) - rounding
 
 
 def _period(first: int, count: int, fitting: Participation) -> tuple[int, ...]:
@@ -206,11 +216,7 @@ def _with_worst_companions(most: Floats, fitting: Participation) -> tuple[float,
     With it, the pattern that is charged most.
     """
     times, apart = fitting.most, fitting.separation
-    if np.any(np.tril(most, -apart)) or np.any(np.triu(most, apart)):
-        before = _row_sums(most, times, apart)
-        after = [row_sums[::-1] for row_sums in _row_sums(most[::-1, ::-1], times, apart)]
-    else:  # no participation meets another
-        before = after = [np.zeros(most.shape[0])] * times
+    before, after = _row_sums(most, times, apart)
     best: list[Floats] = []
     for place in range(times):
         charges = np.diagonal(most) + before[place] + after[times - 1 - place]
@@ -226,25 +232,33 @@ def _with_worst_companions(most: Floats, fitting: Participation) -> tuple[float,
     return float(np.max(best[places])), tuple(reversed(pattern))
 
 
-def _row_sums(most: Floats, times: int, apart: int) -> list[Floats]:
+def _row_sums(most: Floats, times: int, apart: int) -> tuple[Floats, Floats]:
     """The largest sum of each row over at most 0, 1, ... steps that end ``apart`` before it.
 
-    Step after step, for all rows and numbers at once: the best of so many steps up to this one is
-    the best without it, or it and the best of one step fewer that ended ``apart`` before it.
+    And of those that begin ``apart`` after it: the same from the other end. Step after step, for
+    all rows and numbers at once: the best of so many steps up to this one is the best without it,
+    or it and the best of one step fewer that ended ``apart`` before it.
     """
     count = most.shape[0]
-    columns = np.ascontiguousarray(most.T)
-    found = np.zeros((times, count))
-    best = np.zeros((times, count))
-    past = np.zeros((apart, times, count))  # the last ones, in turn
-    for step in range(count - apart):
-        rows = slice(step + apart, count)  # others are too near
-        earlier = past[step % apart]
-        longer = earlier[:-1, rows] + columns[step, rows]
-        np.maximum(best[1:, rows], longer, out=best[1:, rows])
-        earlier[:, rows] = best[:, rows]
-        found[:, step + apart] = best[:, step + apart]
-    return list(found)
+    found = np.zeros((times, 2, count))
+    if _far_apart_meet(most, apart):
+        entries = np.stack((most.T, most[::-1, ::-1].T), axis=1)
+        past = np.zeros((apart, times, 2, count))  # the best of the last steps, in turn
+        for step in range(count - apart):
+            rows = slice(step + apart, count)  # others are too near
+            now, last = past[step % apart], past[(step - 1) % apart]
+            longer = now[:-1, :, rows] + entries[step, :, rows]
+            np.maximum(last[1:, :, rows], longer, out=now[1:, :, rows])
+            found[:, :, step + apart] = now[:, :, step + apart]
+    return found[:, 0], found[:, 1, ::-1]
+
+
+def _far_apart_meet(most: Floats, apart: int) -> bool:
+    """Whether some columns that are so far apart have a product."""
+    filled, places = most != 0.0, np.arange(most.shape[0])
+    first = np.where(filled.any(axis=1), filled.argmax(axis=1), places)
+    last = np.where(filled.any(axis=1), places[-1] - filled[:, ::-1].argmax(axis=1), places)
+    return bool(np.any(places - first >= apart) or np.any(last - places >= apart))
 
 
 def _shifted(values: Floats, by: int) -> Floats:
