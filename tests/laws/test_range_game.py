@@ -19,7 +19,8 @@ from quaestor.accounting.ranges.non_adaptive import NonAdaptiveRange
 from quaestor.accounting.ranges.steady_steps import SteadySteps, last_releases, steady_steps
 from quaestor.accounting.releases.range_moments import log_moment
 from quaestor.accounting.theorems import ranges_in_blocks
-from quaestor.accounting.theorems.range_game import _fixed_choice, _game_loss, _Size, _three_values
+from quaestor.accounting.theorems.range_blocks import Size
+from quaestor.accounting.theorems.range_laws import curve_loss, fixed_choice, three_values
 from quaestor.errors import TheoremDoesNotApply
 from tests.oracles.range_game import attained_delta
 
@@ -33,9 +34,9 @@ def steady(range_: float, base: int, cells: int) -> SteadySteps | None:
 def profile_of(steps: SteadySteps, further: int) -> LossProfile:
     heights = steps.base.at_every_node(int(steps.base.nodes[-1]))
     stride = steps.jump // 2
-    start = _game_loss(GameCurve(cell=steps.base.cell, heights=heights).every(stride))
+    start = curve_loss(GameCurve(cell=steps.base.cell, heights=heights).every(stride))
     assert start is not None
-    law = _three_values(float(steps.base.cell * stride), 2, steps.chance)
+    law = three_values(float(steps.base.cell * stride), 2, steps.chance)
     return LossProfile([(start, 1), (law, further)])
 
 
@@ -96,7 +97,7 @@ def test_the_pair_of_a_curve_has_at_least_its_profile(seed: int) -> None:
     if rng.random() < 0.5:
         curve = curve.finer(4)
     curve = curve.every(rng.choice([1, 2, 3]))
-    law = _game_loss(curve)
+    law = curve_loss(curve)
     assert law is not None
     profile = LossProfile([(law, 1)])
     below = Below((cells,), (count,), Fraction(range_) / cells, range_ * count)
@@ -129,7 +130,7 @@ def test_a_fixed_choice_has_its_range_and_the_largest_moment(seed: int) -> None:
     rng = Random(seed)
     range_ = math.exp(rng.uniform(math.log(1e-6), math.log(20)))
     order = math.exp(rng.uniform(math.log(1e-3), math.log(1e3)))
-    law = _fixed_choice(range_, order)
+    law = fixed_choice(range_, order)
     low, high = law.losses.tolist()
     assert low < 0.0 < high
     assert high - low <= range_ * (1 + 1e-15)
@@ -159,7 +160,7 @@ def test_no_order_and_no_choice_beats_the_upper_end(seed: int) -> None:
 def test_blocks_agree_with_the_whole_game(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of some hundred releases, where the game is followed to its end as well."""
     rng = Random(seed)
-    monkeypatch.setattr("quaestor.accounting.theorems.range_game._SIZES", ((0.0, _Size(24, 20)),))
+    monkeypatch.setattr("quaestor.accounting.theorems.range_game._SIZES", ((0.0, Size(24, 20)),))
     range_ = math.exp(rng.uniform(math.log(0.01), math.log(1.5)))
     count = rng.randint(30, 80)
     delta = 10 ** rng.uniform(-10, -2)
@@ -198,7 +199,7 @@ def test_blocks_agree_with_the_whole_game_far_and_wide(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = Random(1000 + seed)
-    size = _Size(rng.choice([12, 24, 48]), rng.choice([5, 20, 60]))
+    size = Size(rng.choice([12, 24, 48]), rng.choice([5, 20, 60]))
     monkeypatch.setattr("quaestor.accounting.theorems.range_game._SIZES", ((0.0, size),))
     range_ = math.exp(rng.uniform(math.log(1e-5), math.log(6)))
     count = rng.randint(2, 150)

@@ -16,6 +16,7 @@ multisets, one size after the other.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -23,84 +24,132 @@ import numpy as np
 from flint import arb
 
 from quaestor.accounting.numerics.balls import outward, rational, working_precision
-from quaestor.accounting.ranges.adaptive_step import Curve, StepAbove, StepBelow
+from quaestor.accounting.ranges.adaptive_step import Curve, StepAbove, StepBelow, prolonged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["Above", "Below"]
+__all__ = ["Above", "Below", "GameTables", "Level", "Multiset"]
 
 _BITS = 128
 
-_Multiset = tuple[int, ...]
-_Level = dict[_Multiset, Curve]
+Multiset = tuple[int, ...]
+
+_AT_ONCE = 1 << 14  # nodes of so many rows together, which stay near the processor
 
 
-class _GameCurves:
-    """What both sides share: the geometry of the lattice, and the walk through the multisets."""
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The curves of all multisets of one size, one in each row."""
+
+    rows: dict[Multiset, int]
+    curves: Curve
+
+    def of(self, state: Multiset) -> Curve:
+        """The curve of one multiset."""
+        curve: Curve = self.curves[..., self.rows[state], :]
+        return curve
+
+
+class GameTables:
+    """What all tables share: the geometry of the lattice, and the walk through the multisets."""
 
     def __init__(
-        self, sizes: tuple[int, ...], counts: _Multiset, cell: Fraction, reach: float
+        self, sizes: tuple[int, ...], counts: Multiset, cell: Fraction, reach: float
     ) -> None:
+        """Take kinds of ranges, so many cells each and so often; nodes are kept up to ``reach``."""
         self._sizes, self._counts, self._cell = sizes, counts, cell
         self._last = math.ceil(Fraction(reach) / cell)  # the last node that is kept
 
-    def _whole(self, state: _Multiset) -> int:
+    def _whole(self, state: Multiset) -> int:
         """The node from which on the curve of these releases is zero: the sum of their ranges."""
         return sum(size * count for size, count in zip(self._sizes, state, strict=True))
 
-    def _top(self, state: _Multiset) -> int:
+    def _top(self, state: Multiset) -> int:
         return min(self._whole(state), self._last)
 
-    def _smaller(self, state: _Multiset) -> Iterator[tuple[int, _Multiset]]:
+    def _smaller(self, state: Multiset) -> Iterator[tuple[int, Multiset]]:
         """What may remain after one release, by the kind of that release."""
         for kind, count in enumerate(state):
             if count:
                 yield kind, (*state[:kind], count - 1, *state[kind + 1 :])
 
-    def _larger(self, level: _Level) -> set[_Multiset]:
+    def _larger(self, level: Level) -> list[Multiset]:
         """All multisets of one release more."""
-        return {
+        larger = {
             (*state[:kind], count + 1, *state[kind + 1 :])
-            for state in level
+            for state in level.rows
             for kind, count in enumerate(state)
             if count < self._counts[kind]
         }
+        return sorted(larger)
 
-    def _walk(
-        self, level: _Level, until: int, curve: Callable[[_Level, _Multiset], Curve]
-    ) -> _Level:
+    def _singles(self, curves: Sequence[Curve]) -> Level:
+        """The first level, of one curve for each kind."""
+        kinds = range(len(self._sizes))
+        states = [tuple(int(kind == other) for other in kinds) for kind in kinds]
+        longest = max(map(self._top, states)) + 1
+        kept = [prolonged(each, longest, 0.0)[..., :longest] for each in curves]
+        return Level({state: row for row, state in enumerate(states)}, np.stack(kept, axis=-2))
+
+    def _walk(self, level: Level, until: int) -> Level:
         for _ in range(1, until):
-            level = {state: curve(level, state) for state in self._larger(level)}
+            level = self._next(level)
         return level
 
-    def _singles(self) -> list[_Multiset]:
-        kinds = range(len(self._sizes))
-        return [tuple(int(kind == other) for other in kinds) for kind in kinds]
+    def _next(self, level: Level) -> Level:
+        """One release more: of each kind for all multisets that have one, some rows at a time."""
+        states = self._larger(level)
+        top, beyond = max(map(self._top, states)), self._beyond(level)
+        best = np.zeros((*level.curves.shape[:-2], len(states), top + 1))
+        for kind in range(len(self._sizes)):
+            rows = [
+                (row, level.rows[*state[:kind], state[kind] - 1, *state[kind + 1 :]])
+                for row, state in enumerate(states)
+                if state[kind]
+            ]
+            some = max(_AT_ONCE // (top + 1), 1)
+            for start in range(0, len(rows), some):
+                new, old = (list(each) for each in zip(*rows[start : start + some], strict=True))
+                found = self._stepped(kind, level.curves[..., old, :], top, beyond[old])
+                best[..., new, :] = self._better(best[..., new, :], found)
+        return Level({state: row for row, state in enumerate(states)}, self._finished(best))
+
+    def _beyond(self, level: Level) -> Curve:
+        """What bounds each curve beyond its end."""
+        return np.zeros((len(level.rows), 1))
+
+    def _stepped(self, kind: int, curves: Curve, top: int, beyond: Curve) -> Curve:
+        raise NotImplementedError
+
+    def _better(self, one: Curve, other: Curve) -> Curve:
+        higher: Curve = np.maximum(one, other)
+        return higher
+
+    def _finished(self, best: Curve) -> Curve:
+        return best
 
 
-class Below(_GameCurves):
+class Below(GameTables):
     """Lower bounds; the last release is not confined to the lattice."""
 
     def __init__(
-        self, sizes: tuple[int, ...], counts: _Multiset, cell: Fraction, reach: float
+        self, sizes: tuple[int, ...], counts: Multiset, cell: Fraction, reach: float
     ) -> None:
+        """Follow the game until one release is left."""
         super().__init__(sizes, counts, cell, reach)
         self._steps = [StepBelow(cell, size) for size in sizes]
-        level = {
-            state: step.first[: self._top(state) + 1]
-            for state, step in zip(self._singles(), self._steps, strict=True)
-        }
-        level = self._walk(level, sum(counts) - 1, self._curve)
-        level[(0,) * len(sizes)] = np.zeros(1)  # nothing released: no delta from a = 1 on
-        self._remaining = [(sizes[kind], level[state]) for kind, state in self._smaller(counts)]
+        if sum(counts) == 1:  # nothing released before: no delta from a = 1 on
+            self._remaining = [(sizes[kind], np.zeros(1)) for kind, _ in self._smaller(counts)]
+            return
+        level = self._walk(self._singles([step.first for step in self._steps]), sum(counts) - 1)
+        self._remaining = [(sizes[kind], level.of(state)) for kind, state in self._smaller(counts)]
 
-    def _curve(self, level: _Level, state: _Multiset) -> Curve:
-        top = self._top(state)
-        heights = [
-            self._steps[kind].heights(level[smaller], top) for kind, smaller in self._smaller(state)
-        ]
-        return StepBelow.finished(np.max(heights, axis=0))
+    def _stepped(self, kind: int, curves: Curve, top: int, beyond: Curve) -> Curve:  # noqa: ARG002
+        return self._steps[kind].heights(curves, top)
+
+    def _finished(self, best: Curve) -> Curve:
+        return StepBelow.finished(best)
 
     def at(self, epsilon: float) -> float:
         """A lower bound: the greatest chord between nodes, chosen in floats, computed in balls."""
@@ -137,33 +186,33 @@ class Below(_GameCurves):
         return log.exp() * right - log.expm1()
 
 
-class Above(_GameCurves):
+class Above(GameTables):
     """Upper bounds; linear in e^epsilon between the nodes, where the truth is convex."""
 
     def __init__(
-        self, sizes: tuple[int, ...], counts: _Multiset, cell: Fraction, reach: float
+        self, sizes: tuple[int, ...], counts: Multiset, cell: Fraction, reach: float
     ) -> None:
         super().__init__(sizes, counts, cell, reach)
         self._steps = [StepAbove(cell, size) for size in sizes]
-        level = {
-            state: step.first[: self._top(state) + 1]
-            for state, step in zip(self._singles(), self._steps, strict=True)
-        }
-        self._final = self._walk(level, sum(counts), self._curve)[counts]
+        level = self._walk(self._singles([step.first for step in self._steps]), sum(counts))
+        self._final = level.of(counts)
 
     @property
     def heights(self) -> Curve:
         """Upper bounds at the nodes from 0 on; from the last one on, the last of them holds."""
         return self._final
 
-    def _curve(self, level: _Level, state: _Multiset) -> Curve:
-        top = self._top(state)
-        heights = []
-        for kind, smaller in self._smaller(state):
-            curve = level[smaller]
-            beyond = float(curve[-1]) if self._whole(smaller) > self._last else 0.0
-            heights.append(self._steps[kind].heights(curve, top, beyond))
-        return StepAbove.finished(np.max(heights, axis=0))
+    def _beyond(self, level: Level) -> Curve:
+        ends = [
+            level.of(state)[-1] if self._whole(state) > self._last else 0.0 for state in level.rows
+        ]
+        return np.array(ends)[:, None]
+
+    def _stepped(self, kind: int, curves: Curve, top: int, beyond: Curve) -> Curve:
+        return self._steps[kind].heights(curves, top, beyond)
+
+    def _finished(self, best: Curve) -> Curve:
+        return StepAbove.finished(best)
 
     def at(self, epsilon: float) -> float:
         """An upper bound at any epsilon that is not negative."""

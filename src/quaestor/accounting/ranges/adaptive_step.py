@@ -56,9 +56,13 @@ if TYPE_CHECKING:
     from flint import arb
     from numpy.typing import NDArray
 
-__all__ = ["Curve", "StepAbove", "StepBelow", "one_release"]
+__all__ = ["Beyond", "Curve", "StepAbove", "StepBelow", "one_release", "prolonged"]
 
 Curve: TypeAlias = "NDArray[np.float64]"
+"""Heights at the nodes; or several curves at once, one in each row."""
+
+Beyond: TypeAlias = "float | Curve"
+"""Of one curve, or of each one in a column."""
 
 _UP, _DOWN = 1 + 2.0**-50, 1 - 2.0**-50
 _COVERS_UNDERFLOW, _NEGLIGIBLE = 1e-300, 1e-290
@@ -79,6 +83,12 @@ def one_release(distance: arb, range_: arb) -> arb:
     ``distance`` d is that from the global epsilon up to the range, not above twice the range.
     """
     return (-distance / 2).expm1() ** 2 / -(-range_).expm1()
+
+
+def prolonged(curve: Curve, length: int, beyond: Beyond) -> Curve:
+    """The curve at so many nodes, or more if it has more."""
+    missing = max(length - curve.shape[-1], 0)
+    return np.concatenate([curve, np.broadcast_to(beyond, (*curve.shape[:-1], missing))], axis=-1)
 
 
 class _Step:
@@ -106,12 +116,11 @@ class _Step:
             self.first = every(lambda _, y: one_release(y, whole))
             """The curve of one release."""
 
-    def _extended(self, curve: Curve, top: int, beyond: float, factor: float) -> Curve:
+    def _extended(self, curve: Curve, top: int, beyond: Beyond, factor: float) -> Curve:
         """The curve at the nodes from ``-size`` to at least ``top + size + 1``."""
-        missing = max(top, self.size) + self.size + 2 - len(curve)
-        right = np.concatenate([curve, np.full(max(missing, 0), beyond)])
-        left = (self._constant + self._slope * right[: self.size + 1]) * factor
-        return np.concatenate([left[:0:-1], right])
+        right = prolonged(curve, max(top, self.size) + self.size + 2, beyond)
+        left = (self._constant + self._slope * right[..., : self.size + 1]) * factor
+        return np.concatenate([left[..., :0:-1], right], axis=-1)
 
 
 class StepBelow(_Step):
@@ -124,11 +133,12 @@ class StepBelow(_Step):
         """The greatest heights at the nodes 0 to ``top``; beyond its end the curve counts as 0."""
         nodes = self._extended(curve, top, 0.0, _DOWN)
         size, count = self.size, top + 1
-        best, height, other = np.zeros(count), np.empty(count), np.empty(count)
+        shape = (*curve.shape[:-1], count)
+        best, height, other = np.zeros(shape), np.empty(shape), np.empty(shape)
         for cells, (near, far) in enumerate(zip(self._near, self._far, strict=True)):
             left = size - cells  # where the node that many cells to the left of 0 is stored
-            np.multiply(nodes[left : left + count], near, out=height)
-            np.multiply(nodes[left + size : left + size + count], far, out=other)
+            np.multiply(nodes[..., left : left + count], near, out=height)
+            np.multiply(nodes[..., left + size : left + size + count], far, out=other)
             height += other
             np.maximum(best, height, out=best)
         return best
@@ -151,29 +161,31 @@ class StepAbove(_Step):
             self._lift = _ceil((width / 4).tanh() / -(-width * size).expm1())
             self._shrink = _floor((-width * size).exp())
 
-    def heights(self, curve: Curve, top: int, beyond: float) -> Curve:
+    def heights(self, curve: Curve, top: int, beyond: Beyond) -> Curve:
         """Bounds of the heights at the nodes 0 to ``top``, if ``beyond`` bounds the curve there."""
         size, count = self.size, top + 1
         nodes = self._extended(curve, top, beyond, _UP)
-        np.minimum.accumulate(nodes, out=nodes)  # no less true, as the curve decreases
-        drops = nodes[:-1] - nodes[1:]
-        bulges = drops[:-size] * _UP
-        bulges -= self._shrink * drops[size:]
+        np.minimum.accumulate(nodes, axis=-1, out=nodes)  # no less true, as the curve decreases
+        drops = nodes[..., :-1] - nodes[..., 1:]
+        bulges = drops[..., :-size] * _UP
+        bulges -= self._shrink * drops[..., size:]
         np.maximum(bulges, 0.0, out=bulges)
         bulges *= self._lift  # bulges[i]: x in the cell right of the node that is stored at i
-        either = np.maximum(bulges[1:], bulges[:-1])  # either[i]: of both cells at nodes[i + 1]
-        best, height, other = np.zeros(count), np.empty(count), np.empty(count)
+        # either[i]: of both cells at nodes[i + 1]
+        either = np.maximum(bulges[..., 1:], bulges[..., :-1])
+        shape = (*curve.shape[:-1], count)
+        best, height, other = np.zeros(shape), np.empty(shape), np.empty(shape)
         for cells, (near, far) in enumerate(zip(self._near, self._far, strict=True)):
             left = size - cells  # where the node that many cells to the left of 0 is stored
-            np.multiply(nodes[left : left + count], near, out=height)
-            np.multiply(nodes[left + size : left + size + count], far, out=other)
+            np.multiply(nodes[..., left : left + count], near, out=height)
+            np.multiply(nodes[..., left + size : left + size + count], far, out=other)
             height += other
             if cells == 0:
-                height += bulges[left - 1 : left - 1 + count]
+                height += bulges[..., left - 1 : left - 1 + count]
             elif cells == size:
-                height += bulges[left : left + count]
+                height += bulges[..., left : left + count]
             else:
-                height += either[left - 1 : left - 1 + count]
+                height += either[..., left - 1 : left - 1 + count]
             np.maximum(best, height, out=best)
         return best
 

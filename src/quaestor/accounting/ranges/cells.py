@@ -42,9 +42,12 @@ class RangeCells:
 
     def work(self, reach: float) -> float:
         """About how many chords are compared for a table up to the epsilon ``reach``."""
+        nodes, levels = reach / float(self.wide) + 1, sum(self.counts)
         multisets = math.prod(float(count + 1) for count in self.counts)
-        passes = sum(size + 4 for size in self.sizes)
-        return multisets * passes * (reach / float(self.wide) + _OVERHEAD)
+        return sum(
+            (size + 4) * (multisets * count / (count + 1) * nodes + levels * _OVERHEAD)
+            for size, count in zip(self.sizes, self.counts, strict=True)
+        )
 
 
 @dataclass(slots=True)

@@ -46,8 +46,10 @@ class GameCurve:
     heights: Curve
 
     def every(self, stride: int) -> GameCurve:
-        """The same, known at fewer nodes."""
-        return GameCurve(cell=self.cell * stride, heights=self.heights[::stride])
+        """The same, known at fewer nodes; the last of them is not before the end."""
+        beyond = -(len(self.heights) - 1) % stride
+        heights = np.append(self.heights, np.full(beyond, self.heights[-1]))
+        return GameCurve(cell=self.cell * stride, heights=heights[::stride])
 
     def finer(self, cells: int) -> GameCurve:
         """At least the same on a lattice with so many cells in each one, without its corners.

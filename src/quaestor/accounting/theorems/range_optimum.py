@@ -45,7 +45,7 @@ BEST_IN_ADVANCE = TheoremName(
 MOST_RELEASES = 1_000
 """Beyond so many the adaptive optimum takes many seconds: ask ``AdaptiveRange`` itself."""
 
-_WIDTH, _MIXED_WIDTH = 1e-3, 5e-3
+_WIDTH, _MIXED_WIDTH = 1e-3, 1e-3
 """What is aimed at where nothing is asked for: ranges alone, and beside other releases."""
 
 
@@ -233,7 +233,9 @@ def best_of_ranges(
             (others if in_advance else brackets).append(adaptive)
     game = None
     with suppress(TheoremDoesNotApply):
-        game = IN_BLOCKS.names(RangeGame(releases, losses=losses, width=width))
+        game = IN_BLOCKS.names(
+            RangeGame(releases, losses=losses, width=width, in_advance=in_advance)
+        )
     return Best(
         theorem,
         brackets=brackets,
