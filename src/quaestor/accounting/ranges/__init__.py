@@ -5,7 +5,9 @@ optimum for equal ranges is the best of few tests, which :mod:`.best_tests` find
 chosen by the answers, each release is one move of a game: :mod:`.adaptive_step` is one move on a
 curve, on the grid of :mod:`.cells`, and :mod:`.adaptive_curves` the game through all multisets of
 releases, from above and from below. :mod:`.adaptive_profile` takes as many cells as an answer
-needs: a certified bracket of the optimum. For thousands of releases, :mod:`.steady_steps` bounds
+needs: a certified bracket of the optimum. Ranges that are no whole number of cells are moves of
+:mod:`.uneven_step`; :mod:`.attained_tests` is what an analyst attains in the same game, as a pair
+of worlds that composes with other releases. For thousands of releases, :mod:`.steady_steps` bounds
 all but the last by one law, and :mod:`.convex_curve` makes the curve of the last a pair of worlds.
 """
 

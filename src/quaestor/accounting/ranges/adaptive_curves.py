@@ -25,6 +25,7 @@ from flint import arb
 
 from quaestor.accounting.numerics.balls import outward, rational, working_precision
 from quaestor.accounting.ranges.adaptive_step import Curve, StepAbove, StepBelow, prolonged
+from quaestor.accounting.ranges.uneven_step import step_above
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,15 +56,16 @@ class GameTables:
     """What all tables share: the geometry of the lattice, and the walk through the multisets."""
 
     def __init__(
-        self, sizes: tuple[int, ...], counts: Multiset, cell: Fraction, reach: float
+        self, sizes: tuple[int | Fraction, ...], counts: Multiset, cell: Fraction, reach: float
     ) -> None:
         """Take kinds of ranges, so many cells each and so often; nodes are kept up to ``reach``."""
         self._sizes, self._counts, self._cell = sizes, counts, cell
         self._last = math.ceil(Fraction(reach) / cell)  # the last node that is kept
 
     def _whole(self, state: Multiset) -> int:
-        """The node from which on the curve of these releases is zero: the sum of their ranges."""
-        return sum(size * count for size, count in zip(self._sizes, state, strict=True))
+        """A node from which on the curve of these releases is zero: the sum of their ranges."""
+        each = (size * count for size, count in zip(self._sizes, state, strict=True))
+        return math.ceil(sum(each, Fraction(0)))
 
     def _top(self, state: Multiset) -> int:
         return min(self._whole(state), self._last)
@@ -190,10 +192,10 @@ class Above(GameTables):
     """Upper bounds; linear in e^epsilon between the nodes, where the truth is convex."""
 
     def __init__(
-        self, sizes: tuple[int, ...], counts: Multiset, cell: Fraction, reach: float
+        self, sizes: tuple[int | Fraction, ...], counts: Multiset, cell: Fraction, reach: float
     ) -> None:
         super().__init__(sizes, counts, cell, reach)
-        self._steps = [StepAbove(cell, size) for size in sizes]
+        self._steps = [step_above(cell, size) for size in sizes]
         level = self._walk(self._singles([step.first for step in self._steps]), sum(counts))
         self._final = level.of(counts)
 

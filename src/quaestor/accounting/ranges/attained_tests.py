@@ -33,18 +33,18 @@ import numpy as np
 
 from quaestor.accounting.numerics.balls import outward, rational, working_precision
 from quaestor.accounting.ranges.adaptive_curves import GameTables
-from quaestor.accounting.ranges.adaptive_step import StepBelow, prolonged
+from quaestor.accounting.ranges.adaptive_step import prolonged
+from quaestor.accounting.ranges.uneven_step import UnevenChords
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
-    from numpy.typing import NDArray
 
     from quaestor.accounting.ranges.adaptive_curves import Multiset
     from quaestor.accounting.ranges.adaptive_step import Curve
 
 __all__ = ["AttainedTests", "TestSides", "sides_of"]
 
+_BITS = 96
 _UNIT = 2.0**-53
 _DOWN, _UP = 1 - 2.0**-49, 1 + 2.0**-49
 _LEAST = 1e-280  # of a probability that is kept
@@ -71,7 +71,7 @@ class AttainedTests(GameTables):
     """For every node from 0 on, the test of an analyst who plays for it on the lattice."""
 
     def __init__(
-        self, sizes: tuple[int, ...], counts: Multiset, cell: Fraction, reach: float
+        self, sizes: tuple[int | Fraction, ...], counts: Multiset, cell: Fraction, reach: float
     ) -> None:
         """Follow the game through all multisets."""
         super().__init__(sizes, counts, cell, reach)
@@ -92,69 +92,86 @@ class AttainedTests(GameTables):
         return higher
 
 
-class _TestStep(StepBelow):
+class _TestStep:
     """One release more: for every node the chord that is highest in floats, and its test."""
 
-    def __init__(self, cell: Fraction, size: int) -> None:
-        super().__init__(cell, size)
-        with working_precision(96):
-            width = rational(cell)
-            shares = [
-                (-(-width * (size - n) / 2).expm1() / -(-width * size).expm1())
-                for n in range(size + 1)
+    def __init__(self, cell: Fraction, size: int | Fraction) -> None:
+        self._chords = UnevenChords(cell, size, lambda ball: ball.lower)
+        self.of_one = _tests_of_one(cell, size)
+        with working_precision(_BITS):
+            part = size - self._chords.cells
+            self._rises = [
+                [outward(rational(cell * away).exp()).upper for away in (place, place - 1)]
+                for place in (part, 1 - part)
             ]
-            falls = [(-width * (size - n) / 2).exp() for n in range(size + 1)]
-            # t is half way between epsilon and the range: p = w, and a q = w e^(epsilon - t)
-            self.of_one = np.array(
-                [
-                    [max(outward(share).lower, 0.0) for share in shares],
-                    [
-                        outward(share * fall).upper if n < size else 0.0
-                        for n, (share, fall) in enumerate(zip(shares, falls, strict=True))
-                    ],
-                ]
-            )
-            self.of_one[:, size] = 0.0
 
     def tests(self, rest: Curve, top: int) -> Curve:
         """The tests at the nodes 0 to ``top``, if ``rest`` are those of what comes after."""
-        size, count = self.size, top + 1
-        alarms, falses = self._every_node(rest, top)
-        heights = alarms - falses
+        nodes, length = self._every_place(rest, top)
+        count = top + 1
+        heights = nodes[0] - nodes[1]
         shape = (*heights.shape[:-1], count)
         best, height, other = np.full(shape, -1.0), np.empty(shape), np.empty(shape)
         chosen = np.zeros(shape, np.int64)
-        for cells, (near, far) in enumerate(zip(self._near, self._far, strict=True)):
-            left = size - cells
+        starts = self._chords.starts(length)
+        weights = zip(starts, self._chords.near, self._chords.far, strict=True)
+        for choice, ((left, right), near, far) in enumerate(weights):
             np.multiply(heights[..., left : left + count], near, out=height)
-            np.multiply(heights[..., left + size : left + size + count], far, out=other)
+            np.multiply(heights[..., right : right + count], far, out=other)
             height += other
             better = height > best
             np.copyto(best, height, where=better)
-            np.copyto(chosen, cells, where=better)
-        lefts = np.arange(count) + size - chosen
-        shares = self._near[chosen], self._far[chosen]
+            np.copyto(chosen, choice, where=better)
+        here = np.arange(count)
+        lefts, rights = (np.array(each)[chosen] + here for each in zip(*starts, strict=True))
         found = np.stack(
-            [_chord(alarms, lefts, size, shares) * _DOWN, _chord(falses, lefts, size, shares) * _UP]
+            [
+                self._chords.near[chosen] * np.take_along_axis(each, lefts, axis=-1)
+                + self._chords.far[chosen] * np.take_along_axis(each, rights, axis=-1)
+                for each in nodes
+            ]
         )
+        found[0] *= _DOWN
+        found[1] *= _UP
         found[:, (found[0] < _LEAST) | (found[0] <= found[1])] = 0.0  # never an alarm
         return found
 
-    def _every_node(self, rest: Curve, top: int) -> tuple[Curve, Curve]:
-        """The tests at the nodes from ``-size`` to at least ``top + size``; no alarm beyond."""
-        right = prolonged(rest, max(top, self.size) + self.size + 2, 0.0)
-        here = right[..., 1 : self.size + 1]
-        fall = self._slope[1:] * (1 + 8 * _UNIT)
+    def _every_place(self, rest: Curve, top: int) -> tuple[Curve, int]:
+        """The tests at all nodes that are needed, and between them; no alarm beyond."""
+        cells = self._chords.cells
+        right = prolonged(rest, max(top, cells) + cells + 3, 0.0)
+        here = right[..., 1 : cells + 2]
+        fall = self._chords.slope * (1 + 8 * _UNIT)  # at least e^(-x)
         turned = np.stack([(1.0 - fall * here[1]) * _DOWN, fall * (1.0 - here[0]) * _UP])
-        whole = np.concatenate([turned[..., ::-1], right], axis=-1)
-        return whole[0], whole[1]
+        nodes = np.concatenate([turned[..., ::-1], right], axis=-1)
+        if self._chords.even:
+            return nodes, nodes.shape[-1]
+        rows = [nodes, *(_between(nodes, *rises) for rises in self._rises)]
+        return np.concatenate(rows, axis=-1), nodes.shape[-1]
 
 
-def _chord(nodes: Curve, lefts: NDArray[np.int64], size: int, shares: tuple[Curve, Curve]) -> Curve:
-    near, far = shares
-    height: Curve = near * np.take_along_axis(nodes, lefts, axis=-1)
-    height += far * np.take_along_axis(nodes, lefts + size, axis=-1)
-    return height
+def _between(nodes: Curve, after: float, before: float) -> Curve:
+    """Between each node and the next, the better of their two tests."""
+    one = np.stack([nodes[0], nodes[1] * (after * _UP)])
+    other = np.stack([nodes[0, ..., 1:], nodes[1, ..., 1:] * (before * _UP)])
+    other = np.concatenate([other, one[..., -1:]], axis=-1)
+    better: Curve = np.where(other[0] - other[1] > one[0] - one[1], other, one)
+    return better
+
+
+def _tests_of_one(cell: Fraction, size: int | Fraction) -> Curve:
+    r"""The best tests of one release: t is half way between epsilon and the range.
+
+    So p is the probability of t, and :math:`s = p e^{\varepsilon - t}`.
+    """
+    last = math.ceil(size)
+    tests = np.zeros((2, last + 1))
+    with working_precision(_BITS):
+        for node in range(last):
+            half = rational(cell * (size - node)) / 2
+            alarm = (-half).expm1() / (-rational(cell * size)).expm1()
+            tests[:, node] = max(outward(alarm).lower, 0.0), outward(alarm * (-half).exp()).upper
+    return tests
 
 
 class _Side:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["RangeCells", "fitted_cells"]
+__all__ = ["RangeCells", "fitted_cells", "table_work"]
 
 _OVERHEAD = 1000.0  # so many chords could be compared while numpy prepares to compare any
 
@@ -42,12 +42,21 @@ class RangeCells:
 
     def work(self, reach: float) -> float:
         """About how many chords are compared for a table up to the epsilon ``reach``."""
-        nodes, levels = reach / float(self.wide) + 1, sum(self.counts)
-        multisets = math.prod(float(count + 1) for count in self.counts)
-        return sum(
-            (size + 4) * (multisets * count / (count + 1) * nodes + levels * _OVERHEAD)
-            for size, count in zip(self.sizes, self.counts, strict=True)
-        )
+        return table_work(self.sizes, self.counts, nodes=reach / float(self.wide) + 1)
+
+
+def table_work(sizes: Sequence[int | Fraction], counts: Sequence[int], *, nodes: float) -> float:
+    """About how many chords are compared over so many nodes, for all multisets of the kinds."""
+    multisets = math.prod(float(count + 1) for count in counts)
+    return sum(
+        (_chords(size) + 4) * (multisets * count / (count + 1) * nodes + sum(counts) * _OVERHEAD)
+        for size, count in zip(sizes, counts, strict=True)
+    )
+
+
+def _chords(size: int | Fraction) -> int:
+    """Over a node; twice as many if a range is no whole number of cells."""
+    return math.floor(size) if size == int(size) else 2 * math.floor(size) + 2
 
 
 @dataclass(slots=True)

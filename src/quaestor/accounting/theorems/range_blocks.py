@@ -12,13 +12,14 @@ From below, it is the tests that an analyst attains in the same game
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from quaestor.accounting.loss.laws.bounded_range import BoundedRangeLoss
 from quaestor.accounting.ranges.adaptive_curves import Above
 from quaestor.accounting.ranges.attained_tests import AttainedTests, sides_of
-from quaestor.accounting.ranges.cells import RangeCells, fitted_cells
+from quaestor.accounting.ranges.cells import table_work
 from quaestor.accounting.ranges.convex_curve import GameCurve
 from quaestor.accounting.ranges.steady_steps import last_releases, steady_steps
 from quaestor.accounting.theorems.range_laws import attained_loss, curve_loss, three_values
@@ -35,9 +36,9 @@ Group: TypeAlias = tuple[tuple[float, int], ...]
 
 _LEAKS = 10.0  # so many nats above its end a table may leak
 _LARGEST_DEVIATION = 7.0  # of the losses of a base: beyond this 1 - delta is lost in floats
-_MOST_WORK, _LITTLE_WORK = 1.5e8, 2e7  # chords compared for a table: half a second, and less
+_MOST_WORK, _LITTLE_WORK = 5e8, 2e7  # chords compared for a table: a second, and less
 _MOST_CELLS = 192
-_ALIKE = 1e-5  # ranges that differ by less are one kind
+_FEWEST_CELLS = 4  # in the smallest range of a block
 
 
 class Size(NamedTuple):
@@ -66,7 +67,7 @@ def groups_of(ranges: Sequence[tuple[float, int]], size: Size) -> list[Group]:
     for kind in ranges:
         if _is_long(kind[1], size):
             groups.append((kind,))
-        elif last and _work((*last, kind), size.cells) > _MOST_WORK:
+        elif last and not _is_feasible((*last, kind), size.cells):
             groups.append(last)
             last = (kind,)
         else:
@@ -89,8 +90,8 @@ def block_above(group: Group, size: Size, depth: float, order: float) -> Block:
     if _is_long(count, size):
         return _repeated(range_, count, size, depth, order)
     lattice = _lattice(group, _cells(group, size.cells))
-    heights = Above(lattice.sizes, lattice.counts, lattice.wide, _reach(group, depth)).heights
-    curve = GameCurve(cell=lattice.wide, heights=heights)
+    heights = Above(*lattice, _reach(group, depth)).heights
+    curve = GameCurve(cell=lattice.cell, heights=heights)
     whole = curve_loss(curve.every(max(len(heights) // size.atoms, 1)))
     if whole is None:
         return Block(tuple((BoundedRangeLoss(each), times) for each, times in group), 0.0)
@@ -104,9 +105,9 @@ def block_below(group: Group, size: Size, depth: float) -> Law | None:
     if count == 1 and not others:
         return BoundedRangeLoss(range_)
     lattice = _lattice(group, _cells(group, size.cells))
-    game = AttainedTests(lattice.sizes, lattice.counts, lattice.narrow, _reach(group, depth))
+    game = AttainedTests(*lattice, _reach(group, depth))
     stride = max(game.tests.shape[1] // size.atoms, 1)
-    sides = sides_of(game.tests[:, ::stride], float(lattice.narrow * stride))
+    sides = sides_of(game.tests[:, ::stride], float(lattice.cell * stride))
     return None if sides is None else attained_loss(sides)
 
 
@@ -160,12 +161,29 @@ def _reach(group: Group, depth: float) -> float:
     return min(reach, sum(each * count for each, count in group))
 
 
-def _lattice(group: Group, cells: int) -> RangeCells:
-    return fitted_cells(group, cells=cells, alike=_ALIKE, negligible=0.0)
+class _Lattice(NamedTuple):
+    """Of each kind how many cells its range has, and how many releases there are."""
+
+    sizes: tuple[Fraction, ...]
+    counts: tuple[int, ...]
+    cell: Fraction
+
+
+def _lattice(group: Group, cells: int) -> _Lattice:
+    """A lattice with so many cells in the largest range, and as many as there are in the others."""
+    cell = Fraction(group[0][0]) / cells
+    sizes = tuple(Fraction(each) / cell for each, _ in group)
+    return _Lattice(sizes, tuple(count for _, count in group), cell)
 
 
 def _work(group: Group, cells: int) -> float:
-    return _lattice(group, cells).work(_reach(group, 50.0))
+    sizes, counts, cell = _lattice(group, cells)
+    return table_work(sizes, counts, nodes=_reach(group, 50.0) / float(cell) + 1)
+
+
+def _is_feasible(group: Group, cells: int) -> bool:
+    few = group[-1][0] * cells >= _FEWEST_CELLS * group[0][0]
+    return few and _work(group, cells) <= _MOST_WORK
 
 
 def _cells(group: Group, cells: int) -> int:

@@ -60,13 +60,12 @@ _ATOMS_OF_MANY = 300
 _BASE_OF_FEW = 100  # where there are not many of each kind, and several kinds
 _ORDERS = 1.5  # orders are rounded to powers of this
 
-
 _SIZES = ((4e-3, Size(24, 100)), (4e-4, Size(48, 300)), (0.0, Size(64, 1200)))
 """From which width on each suffices, mostly."""
 
 
 class RangeGame(Profile):
-    """Everything together, between what one fixed choice reaches and what no analyst exceeds."""
+    """Everything together, between what an analyst attains and what none exceeds."""
 
     def __init__(
         self,
@@ -99,8 +98,8 @@ class RangeGame(Profile):
         self._losses = losses
         self._width = width
         size = next(size for least, size in _SIZES if width >= least)
-        self._in_advance = in_advance
         mixed = len(ranges) > 1 or bool(others)
+        self._adapts = mixed and not in_advance  # equal ranges alone have other lower ends
         self._groups = _sized(self._ranges, size, mixed=mixed)
         self._uppers: dict[tuple[float, float], tuple[list[LossProfile], float]] = {}
         self._lowers: dict[tuple[float, float], list[LossProfile]] = {}
@@ -111,9 +110,10 @@ class RangeGame(Profile):
         if rough.upper <= 1e-280 or math.isinf(epsilon):
             return rough
         order = self._order(epsilon=epsilon)
-        uppers, leak = self._upper(rough.lower or rough.upper, order)
+        about = rough.lower or rough.upper
+        uppers, leak = self._upper(about, order)
         upper = max(each.delta_bounds(epsilon=epsilon).upper for each in uppers) + leak
-        lower = max(each.delta_bounds(epsilon=epsilon).lower for each in self._lower(upper, order))
+        lower = max(each.delta_bounds(epsilon=epsilon).lower for each in self._lower(about, order))
         upper = min(upper * (1 + 1e-15), rough.upper)
         return Bounds(lower=min(max(lower, rough.lower), upper), upper=upper)
 
@@ -168,7 +168,7 @@ class RangeGame(Profile):
         """Choices that are fixed, and then the game of the block in which there is most to lose."""
         fixed = Counter(dict(self._ranges))
         laws: list[tuple[Law, int]] = []
-        if not self._in_advance:
+        if self._adapts:
             played, size = max(map(_played, self._groups), key=lambda each: _variance(each[0]))
             if (law := block_below(played, size, depth)) is not None:
                 laws.append((law, 1))
