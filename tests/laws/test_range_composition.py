@@ -85,6 +85,7 @@ def test_mixtures_lie_between_half_the_range_and_the_whole_of_it(
         assert least.lower <= found.upper
         assert least.lower <= found.lower * (1 + 1e-9)  # half the range is one way to have it
         assert found.upper <= whole.epsilon_bounds(delta=delta).upper * (1 + 1e-9)
+        assert least.relative_width < 1e-3  # also next to the largest loss that there is
     assert (
         spent.epsilon_bounds(delta=1e-6).upper
         >= compose(BoundedRange(epsilon=0.2) * count).epsilon_bounds(delta=1e-6).lower

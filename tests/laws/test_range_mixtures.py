@@ -259,10 +259,10 @@ def test_ranges_beside_responses_contain_the_optimum_far_and_wide(seed: int) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
-def test_a_dozen_ranges_beside_others_are_within_a_hundredth(seed: int) -> None:
+def test_a_dozen_irregular_ranges_beside_others_are_within_two_hundredths(seed: int) -> None:
     rng = Random(seed)
     kinds = rng.randint(2, 12)
     releases = [BoundedRange(epsilon=random_range(rng)) * rng.randint(1, 2) for _ in range(kinds)]
     other = OTHERS[rng.choice(list(OTHERS))]
     found = compose(*releases, other).epsilon_bounds(delta=10 ** rng.uniform(-10, -2))
-    assert found.relative_width <= 1e-2
+    assert found.relative_width <= 2e-2  # 1 % but for blocks of which only one is played last

@@ -161,7 +161,7 @@ def _reach(group: Group, depth: float) -> float:
     return min(reach, sum(each * count for each, count in group))
 
 
-class _Lattice(NamedTuple):
+class _CellLattice(NamedTuple):
     """Of each kind how many cells its range has, and how many releases there are."""
 
     sizes: tuple[Fraction, ...]
@@ -169,11 +169,11 @@ class _Lattice(NamedTuple):
     cell: Fraction
 
 
-def _lattice(group: Group, cells: int) -> _Lattice:
+def _lattice(group: Group, cells: int) -> _CellLattice:
     """A lattice with so many cells in the largest range, and as many as there are in the others."""
     cell = Fraction(group[0][0]) / cells
     sizes = tuple(Fraction(each) / cell for each, _ in group)
-    return _Lattice(sizes, tuple(count for _, count in group), cell)
+    return _CellLattice(sizes, tuple(count for _, count in group), cell)
 
 
 def _work(group: Group, cells: int) -> float:

@@ -305,11 +305,12 @@ class LossProfile(Profile):
         found = Bounds(lower=0.0, upper=largest)
         for i in range(4):
             line = self._line(guess) if i == 0 else self._own_line(guess)
-            found = self._solved(
+            solved = self._solved(
                 partial(self._on, line), delta, guess=guess, largest=largest, order=_order(line)
             )
+            found = found.intersection(solved)
             guess = (found.lower + found.upper) / 2
-            if line is None or self.product.moments_only:
+            if line is None or self.product.moments_only or found.relative_width <= _FINEST:
                 break
             narrow = found.relative_width < max(1e-3, self._asked)
             if narrow and line.delta(guess).relative_width <= 10 * self.width:
