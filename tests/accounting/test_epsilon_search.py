@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 
 from quaestor.accounting.curves.epsilon_search import least_epsilon, step_out
 from quaestor.accounting.numerics.bounds import Bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Curve:
@@ -35,7 +39,7 @@ def random_curve(draws: random.Random) -> Curve:
     )
 
 
-def halved(curve: Curve, target: Bounds, largest: float) -> tuple[float, float]:
+def halved(curve: Callable[[float], Bounds], target: Bounds, largest: float) -> tuple[float, float]:
     """The slow way: the largest float that surely fails, the least that surely fits, about."""
     ends = []
     for fits in (
@@ -114,6 +118,40 @@ def test_a_jump_is_enclosed() -> None:
     )
     assert 2.5 in found
     assert found.relative_width <= 1e-12
+
+
+@pytest.mark.parametrize(("before", "after"), [(1e3, 1.0), (1.0, 1e3), (50.0, 0.1), (3.0, 3.0)])
+@pytest.mark.parametrize("ways", [0.0, 1e-13, -1e-13])
+def test_a_bend_at_the_target_leaves_no_more_open_than_halving(
+    before: float, after: float, ways: float
+) -> None:
+    """Losses that are few: the curve bends at each, and there it is known less well."""
+
+    def curve(epsilon: float) -> Bounds:
+        beyond = epsilon - 0.5
+        nats = -(after if beyond > 0.0 else before) * beyond
+        value = 1e-6 * math.exp(max(min(nats, 13.0), -700.0))
+        doubt = 3e-11 if abs(beyond) < 1e-14 else 1e-12
+        return Bounds(lower=value * (1 - doubt), upper=value * (1 + doubt))
+
+    target = Bounds.exactly(1e-6 * (1 + ways))
+    low, high = halved(curve, target, 3.0)
+    found = least_epsilon(curve, target=target, guess=0.7, largest=math.inf)
+    slack = 0.1 * (high - low) + 1e-14
+    assert low - slack <= found.lower <= found.upper <= high + slack
+
+
+@pytest.mark.parametrize("target", [1e-20, 1e-300, 5e-324])
+def test_the_largest_loss_is_enclosed_narrowly(target: float) -> None:
+    """Next to it delta is known to be more than nothing, until rounding hides that."""
+
+    def curve(epsilon: float) -> Bounds:
+        value = max(-math.expm1(epsilon - 2.0), 0.0)
+        return Bounds(lower=max(value - 1e-16, 0.0), upper=value + 1e-16 if value else 0.0)
+
+    found = least_epsilon(curve, target=Bounds.exactly(target), guess=1.0, largest=2.0)
+    assert 2.0 in found
+    assert found.relative_width <= 1e-9
 
 
 @pytest.mark.parametrize("target", [5e-324, 1e-310, 1e-300])

@@ -23,7 +23,8 @@ _FAR = 0.5  # of the guess: below it, 0 is tried
 _LONGEST = 0.25  # a step where the other side is not known, as a share of the place
 _OVER = 1.001  # times the way that should suffice: a curve is not quite straight
 _LEFT = 0.01  # of the width: what is not worth another question
-_CLOSER = 3  # times that an end is drawn closer
+_CLOSER = 6  # times that an end is drawn closer; one or two, unless the curve bends or jumps there
+_NEARER = 0.25  # of the way, where no line shows how far: and of that in each round
 _FURTHEST = 1e300
 _UP, _DOWN = 1, -1
 
@@ -132,6 +133,7 @@ class _Search:
         step = _first_step(root, self.ask(root))
         if self._order and math.isfinite(ahead := _OVER * missing / self._order):
             step = max(ahead, math.ulp(root))
+        before, come = missing, 0.0
         for _ in range(_MOST_STEPS):
             probe = root + way * step
             if not self.low < probe < min(self.high, _FURTHEST):
@@ -139,29 +141,39 @@ class _Search:
             left = self._missing(probe, way)
             if left <= 0.0:
                 break
-            fallen, longer = missing - left, 4.0
-            if 0.0 < fallen < math.inf:
-                self._order, longer = fallen / step, min(_OVER * missing / fallen, longer)
-            step = max(step * longer, step + 2 * math.ulp(root))
+            fallen, further = before - left, 3 * step
+            if 0.0 < fallen < math.inf:  # as steeply as since the last one: less is known at a root
+                self._order = fallen / (step - come)
+                further = min(_OVER * left / self._order, further)
+            before, come = left, step
+            step += max(further, 2 * math.ulp(root))
         self._draw_closer(root, way)
 
     def _draw_closer(self, inner: float, way: int) -> None:
-        """Where a straight line from what is not enough to the end would meet the target."""
+        """Where a straight line from what is not enough to the end would meet the target.
+
+        Where the curve bends or jumps there, only one of the two comes closer round after round:
+        then what is missing counts for less each time, or for more.
+        """
+        share = 1.0
         for _ in range(_CLOSER):
             end = self.high if way > 0 else self.low
             if end not in self._said:
                 return  # nothing was asked there
-            missing, spare = self._missing(inner, way), -self._missing(end, way)
-            if not (math.isfinite(missing) and math.isfinite(spare) and missing + spare > 0.0):
+            missing, spare = share * self._missing(inner, way), -self._missing(end, way)
+            if not missing + spare > 0.0:
                 return
-            across = (end - inner) * missing / (missing + spare)
+            known = math.isfinite(missing) and math.isfinite(spare)
+            across = (end - inner) * (missing / (missing + spare) if known else share * _NEARER)
             if abs(end - inner - across) <= _LEFT * abs(end - inner):
                 return
             probe = inner + _OVER * across + way * math.ulp(inner)
             if not min(inner, end) < probe < max(inner, end):
                 return
             if self._missing(probe, way) > 0.0:
-                inner = probe
+                inner, share = probe, max(share / _NEARER, 1.0)
+            else:
+                share *= _NEARER
 
     def _missing(self, epsilon: float, way: int) -> float:
         """By how many nats the curve does not certify this side yet; 0 or less where it does."""
