@@ -436,3 +436,11 @@ def test_bands_of_either_sign_lie_between_what_is_attained_and_counted(
     bounds = q.compose(release).delta_bounds(epsilon=0.5)
     assert bounds.lower <= gaussian_curve(root(square, up=True), 0.5)
     assert bounds.upper >= gaussian_curve(root(square, up=False), 0.5)
+
+
+@pytest.mark.parametrize("hidden", [math.nan, 1e9, 0.0])
+def test_a_matrix_with_masked_entries_is_refused(hidden: float) -> None:
+    """What a mask hides is in no answer for certain: neither its value nor 0 is a price."""
+    matrix = np.ma.masked_array([[1.0, hidden], [0.5, 1.0]], mask=[[False, True], [False, False]])
+    with pytest.raises(q.InvalidParameter, match="matrix"):
+        q.MatrixMechanism(sigma=1.0, matrix=matrix)

@@ -145,6 +145,8 @@ def _is_plain(given: Any) -> bool:
     """Whether this is an array of floats in the range, not too large and not all 0."""
     if getattr(given, "ndim", None) != 2 or getattr(given.dtype, "char", "") != "d":
         return False
+    if hasattr(given, "mask"):  # entries that are hidden from the checks, and not from the price
+        return False
     if not 0 < given.shape[1] <= _MOST_COLUMNS or not 0 < given.size <= _MOST_ENTRIES:
         return False
     low, high = float(given.min()), float(given.max())  # which are not numbers if one is none
