@@ -148,8 +148,8 @@ is that of the whole process, DuckDB included. With private groups only those ar
 enough people are in.
 
 What takes the time are the pairs of a unit and a group, of which there are at most as many as
-rows: each is ranked where its unit is in too many groups, once for the answer and again for its
-whole error. So cost grows with units and groups only until every row is a pair of its own, and
+rows: each is ranked where its unit is in too many groups, once for the answer and its whole error
+together. So cost grows with units and groups only until every row is a pair of its own, and
 lines through these points are poor. What Python holds does not grow with rows or units.
 """
 

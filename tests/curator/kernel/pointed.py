@@ -238,31 +238,32 @@ def _of_bins() -> Iterator[tuple[str, Measurement]]:
 def _of_cuts() -> Iterator[tuple[str, Measurement]]:
     """Of what limits cut: in cells that count, in others, and beyond the outer limits."""
     few, many = RowCount(rows=1), RowCount(rows=50)
-    yield (
-        "what caps cut",
-        measured(
-            PEOPLE,
-            Excess(inner=few, outer=many, low=0, high=2),
-            Excess(inner=many, outer=few, low=-3, high=1),
-            Excess(inner=total("k0", 0, 5), outer=total("k0", -40, 40, rows=9), low=-4, high=3),
-            Excess(inner=few, outer=few, low=-1, high=5, times=1024),
-            Beyond(rows=1, totals=(total("k0", 0, 1),), most=(1,)),
-        ),
-    )
-    for keys in ((private("c0", "text"),), (declared("c0", "text", *_ORDINARY, None),)):
-        for groups in (1, 2):
-            yield (
-                f"what is cut in {groups} groups",
-                measured(
-                    PEOPLE,
-                    Excess(inner=few, outer=many, low=0, high=2),
-                    Dropped(outer=many, most=2),
-                    Dropped(outer=total("k0", -40, 40, rows=9), most=3, times=2),
-                    Beyond(rows=2),
-                    keys=keys,
-                    groups=groups,
-                ),
-            )
+    for rows in (PEOPLE, q.Union((PEOPLE,))):  # read once for both limits, and apart
+        yield (
+            "what caps cut",
+            measured(
+                rows,
+                Excess(inner=few, outer=many, low=0, high=2),
+                Excess(inner=many, outer=few, low=-3, high=1),
+                Excess(inner=total("k0", 0, 5), outer=total("k0", -40, 40, rows=9), low=-4, high=3),
+                Excess(inner=few, outer=few, low=-1, high=5, times=1024),
+                Beyond(rows=1, totals=(total("k0", 0, 1),), most=(1,)),
+            ),
+        )
+        for keys in ((private("c0", "text"),), (declared("c0", "text", *_ORDINARY, None),)):
+            for groups in (1, 2):
+                yield (
+                    f"what is cut in {groups} groups",
+                    measured(
+                        rows,
+                        Excess(inner=few, outer=many, low=0, high=2),
+                        Dropped(outer=many, most=2),
+                        Dropped(outer=total("k0", -40, 40, rows=9), most=3, times=2),
+                        Beyond(rows=2),
+                        keys=keys,
+                        groups=groups,
+                    ),
+                )
     theirs = q.Projected(VISITS, (("w", column("C0")), ("y", column("m0"))))
     for how in ("inner", "left"):
         joined = q.Join(PEOPLE, theirs, ((column("c0"), column("w")),), how)
@@ -380,7 +381,28 @@ def wrongs(sides: Mapping[str, Side], *, every: bool = True) -> list[str]:
                 continue
             words = judged(measurement, whole.exact, less.exact, same=other == "orphans")
             found += [f"{name}, {other}: {each}" for each in words]
-    return found + list(_known(sides["whole"])) + list(_guards(sides["whole"]))
+    side = sides["whole"]
+    return found + list(_places(side)) + list(_known(side)) + list(_guards(side))
+
+
+def _places(whole: Side) -> Iterator[str]:
+    """Without each of the units in turn: nobody else counts in another cell because of one."""
+    one = RowCount(rows=1)
+    always = Excess(inner=one, outer=one, low=0, high=1, times=2)
+    units = dict.fromkeys(str(row[0]) for row in rows_of("people") if row[0] is not None)
+    for rows in (PEOPLE, q.Union((PEOPLE,))):  # read once for both limits, and apart
+        asked = measured(
+            rows, always, Dropped(outer=one, most=1), keys=(private("c0", "text"),), groups=1
+        )
+        all_of_them = outcome(asked, whole).exact
+        for unit in units:
+            others = e.Comparison("<>", column("u"), e.Constant(unit, "text"))
+            less = outcome(replace(asked, rows=q.Filtered(rows, others)), whole).exact
+            if all_of_them is None or less is None:
+                yield f"places without {unit}: no figures"
+                continue
+            words = judged(asked, all_of_them, less)
+            yield from (f"places without {unit}: {each}" for each in words)
 
 
 def _known(whole: Side) -> Iterator[str]:

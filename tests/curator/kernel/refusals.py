@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.engines.duckdb.dialect import DUCKDB
+from quaestor.curator.kernel.cut_measures import Excess
 from quaestor.curator.kernel.draws import (
     NoisyMeasure,
     NoisyQuantile,
@@ -207,6 +208,11 @@ def _noise() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def _prices() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "too little spread", lambda: _asked(_noisy(Units(), 1), cells=_three())
+    cut = Excess(inner=Units(), outer=Units(), low=-1, high=1)
+    yield (
+        "what is cut, of too little spread",
+        lambda: _asked(_noisy(cut, 1), cells=_three(), outer_groups=2),
+    )
     many = CountedQuantile(probability=0.5, low=0, high=9, epsilon=1.0, rows=3)
     quantile = NoisyQuantile(
         measure=Chosen(histogram=_HISTOGRAM, probability=0.5), mechanism=many, spread=1

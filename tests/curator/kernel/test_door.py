@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 OWN = re.compile(
     r"u|t|s|p|r|l|c|f|b|k|q|d|e|h|i|j|g|n|m|v|w|x|y|z|o|nth|place|every|upto|one|binary|C"
-    r"|held|pairs|over_limit|over_(u|g|p\d+)"
-    r"|[abckpv]\d+|[xyonsm]\d+(_\d+)?|attached0|whole|dow|date_trunc"
+    r"|held|pairs|placed|over_limit|over_(u|g|p\d+)"
+    r"|[abcdfkpvw]\d+|[xyonsm]\d+(_\d+)?|attached0|whole|dow|date_trunc"
 )
 OWNERS = {column.name for table in TABLES.values() for column in table.columns} | set(TABLES)
 OWNERS |= {name.replace('"', '""') for name in OWNERS}

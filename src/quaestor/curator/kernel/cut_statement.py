@@ -121,7 +121,8 @@ class _CutAuthor:
         after: dict[str, str] = {}
         columns, limits = [], [f"MAX(n) > {measure.rows}"]
         for at, (total, most) in enumerate(zip(measure.totals, measure.most, strict=True)):
-            before[f"x{at}"], after[f"o{at}"] = self.outer.outside(total, f"x{at}")
+            before[f"x{at}"], outside = self.outer.outside(total, f"x{at}")
+            after[f"o{at}"] = f"CASE WHEN {outside} THEN 1 END"
             before[f"y{at}"], after[f"v{at}"] = self.outer.steps(total, f"y{at}")
             added = self.outer.unit_sum(f"v{at}", total)
             columns += [f"COUNT(o{at}) AS n{at}", f"{added} AS s{at}"]

@@ -24,7 +24,8 @@ from quaestor.curator.kernel.draws import (
 )
 from quaestor.curator.kernel.gathered_figures import Exact, PrivateGroups, gathered
 from quaestor.curator.kernel.measures import JointTotals, UnitBins
-from quaestor.curator.kernel.question_statements import statements_of
+from quaestor.curator.kernel.paired_rows import paired_rows
+from quaestor.curator.kernel.question_statements import paired_statements, statements_of
 from quaestor.curator.kernel.relations import MOST_ROWS, Relations
 from quaestor.errors import InvalidParameter
 
@@ -113,8 +114,14 @@ def prepare(
     )
     rows = _checked(relations.rows(measurement.rows), measurement)
     plain = [each for each in measurement.measures if type(each) not in CUT]
+    cut = len(plain) < len(measurement.measures)
+    paired = paired_rows(measurement.rows, relations, measurement.cells) if cut else None
+    if paired is not None:
+        _checked(paired.inner, measurement)
+        made = paired_statements(paired, measurement, relations.sql)
+        return Prepared(measurement, tuple(made), database)
     made = statements_of(rows, measurement.cells, plain, relations.sql)
-    if len(plain) < len(measurement.measures):
+    if cut:
         times = outer_times(relations.scans(measurement.rows), most=MOST_ROWS)
         outer = _checked(replace(relations, outer=times).rows(measurement.rows), measurement)
         made += cut_statements(rows, outer, measurement, relations.sql)

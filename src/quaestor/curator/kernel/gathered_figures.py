@@ -127,7 +127,7 @@ def gathered(asked: Cells, answers: Sequence[tuple[CellStatement, EngineColumns 
     exact = Exact(groups=groups, units=[0] * size)
     for at, (statement, columns) in enumerate(held):
         if not _by_cell(statement):
-            _overall(statement, columns, exact)
+            _overall(statement.measures, columns, exact)
             continue
         cell, figures = columns[:wide], columns[wide:]
         rows = len(columns[0])
@@ -136,7 +136,7 @@ def gathered(asked: Cells, answers: Sequence[tuple[CellStatement, EngineColumns 
         else:
             places = _declared(cell[0], size) if numbered else np.zeros(rows, np.int64)
         there = _CellRows(places=places, size=size, exact=exact)
-        if statement.measures and type(statement.measures[0]) is Excess:
+        if not statement.whole and statement.measures and type(statement.measures[0]) is Excess:
             _plain(statement, there, figures)  # of cells nobody counts in, too
             continue
         exact.corrections += int(np.count_nonzero(places < 0))
@@ -146,7 +146,8 @@ def gathered(asked: Cells, answers: Sequence[tuple[CellStatement, EngineColumns 
         elif isinstance(measure, Distinct):
             exact.values[measure] = there.by_cell(figures[0], low=0)
         else:
-            exact.units = there.by_cell(figures[0], low=0)
+            if not all(type(each) in CUT for each in statement.measures) or private is not None:
+                exact.units = there.by_cell(figures[0], low=0)
             _plain(statement, there, figures[1:])
     return exact
 
@@ -204,7 +205,7 @@ class _CellRows:
 
 
 def _width(statement: CellStatement) -> int:
-    measure = statement.measures[0] if statement.measures else None
+    measure = statement.measures[0] if statement.measures and not statement.whole else None
     if isinstance(measure, ValueCounts | UnitBins):
         return 2
     if isinstance(measure, Distinct):
@@ -215,12 +216,12 @@ def _width(statement: CellStatement) -> int:
 
 
 def _by_cell(statement: CellStatement) -> bool:
-    return not statement.measures or statement.measures[0].by_cell
+    return statement.whole or not statement.measures or statement.measures[0].by_cell
 
 
-def _overall(statement: CellStatement, columns: list[Column], exact: Exact) -> None:
+def _overall(measures: Sequence[Measure], columns: list[Column], exact: Exact) -> None:
     """One number for the whole question, of every measure; nothing where there is no row."""
-    for measure, column in zip(statement.measures, columns, strict=True):
+    for measure, column in zip(measures, columns, strict=True):
         numbers, corrected = whole_numbers(column[:1], low=0, high=_FARTHEST)
         exact.corrections += corrected
         exact.values[measure] = numbers.tolist() or [0]
@@ -228,8 +229,9 @@ def _overall(statement: CellStatement, columns: list[Column], exact: Exact) -> N
 
 def _plain(statement: CellStatement, there: _CellRows, figures: list[Column]) -> None:
     left = iter(figures)
-    for measure in statement.measures:
+    for measure in (each for each in statement.measures if each.by_cell):
         low = 0 if isinstance(measure, Units | RowCount) else -_FARTHEST
         parts = len(measure.totals) if isinstance(measure, JointTotals) else 1
         columns = [there.by_cell(next(left), low=low) for _ in range(parts)]
         there.exact.values[measure] = columns if isinstance(measure, JointTotals) else columns[0]
+    _overall([each for each in statement.measures if not each.by_cell], list(left), there.exact)

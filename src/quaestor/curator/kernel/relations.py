@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from collections.abc import Set as AbstractSet
 
-    from quaestor.curator.catalog.model import Table
+    from quaestor.curator.catalog.model import ColumnFacts, Table
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
     from quaestor.curator.kernel.engine_columns import EngineColumns
 
@@ -170,10 +170,7 @@ class Relations:
         unit, columns, day = None, {}, None
         cut = self._cut(table)
         for declared in table.columns:
-            facts = declared if self.outer is None else declared.beyond
-            if facts.name in self.fine:
-                fine = declared.fine_granularity
-                facts = facts if fine is None else replace(facts, granularity=fine)
+            facts = self._facts(declared, outer=self.outer is not None)
             is_unit, is_date = facts.name == table.unit, facts.name == cut
             if not (cap or is_unit or is_date or facts.name in self.wanted):
                 continue
@@ -190,8 +187,9 @@ class Relations:
                 if cap or facts.name in self.wanted:
                     # Bounds of a unit do not make two people one, not even in a condition.
                     free = replace(facts, low=None, high=None) if is_unit else facts
-                    value = read(free, *found)
-                    columns[facts.name] = replace(value, unit=is_unit)
+                    readings = {free.name: free} if is_unit else self._readings(facts, declared)
+                    for key, each in readings.items():
+                        columns[key] = replace(read(each, *found), unit=is_unit)
             except Mismatch as problem:
                 raise SourceUnavailable(table.name, str(problem)) from None
         if table.private and unit is None:
@@ -210,6 +208,17 @@ class Relations:
             single=unit is not None and _one_row(unit, there, table, base),
         )
         return self._few(rows, cap) if cap else rows
+
+    def _facts(self, declared: ColumnFacts, *, outer: bool) -> ColumnFacts:
+        """What a column is read by: its bounds, and its steps."""
+        facts = declared.beyond if outer else declared
+        fine = declared.fine_granularity if facts.name in self.fine else None
+        return facts if fine is None else replace(facts, granularity=fine)
+
+    def _readings(self, facts: ColumnFacts, declared: ColumnFacts) -> dict[str, ColumnFacts]:
+        """What a column is called above, and what it is read by."""
+        del declared
+        return {facts.name: facts}
 
     def _cut(self, table: Table) -> str | None:
         """The column by which a table is cut to the charged blocks, if it is."""
@@ -261,12 +270,17 @@ class Relations:
 
     def _projected(self, relation: q.Projected) -> EngineRows:
         below = self.rows(relation.rows)
-        writer = ScalarWriter(below.columns, self.sql)
+        columns = self._made(relation, below.columns)
+        sql = _select(_listed(columns), f"({below.sql}) t", below.unit and _unit("u", below.unit))
+        return replace(below, sql=sql, columns=_named(columns))
+
+    def _made(self, relation: q.Projected, below: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """The columns that are made of others."""
+        writer = ScalarWriter(below, self.sql)
         columns = {name: writer.scalar(expression) for name, expression in relation.columns}
         if len(columns) < len(relation.columns):
             raise InvalidParameter("columns", len(relation.columns), "of different names")
-        sql = _select(_listed(columns), f"({below.sql}) t", below.unit and _unit("u", below.unit))
-        return replace(below, sql=sql, columns=_named(columns))
+        return columns
 
     def _per_unit(self, relation: q.PerUnit) -> EngineRows:
         """One row a unit, of its own rows alone: they are grouped by it, always."""

@@ -12,7 +12,7 @@ digits, so that what the engine tells apart is told apart here, and nothing else
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from quaestor.curator.kernel.measures import (
@@ -38,12 +38,15 @@ if TYPE_CHECKING:
     from quaestor.curator.language.expressions import Expression
     from quaestor.curator.scalars.scalar import SQL, Scalar
 
-__all__ = ["CellStatement", "StatementAuthor"]
+__all__ = ["CellStatement", "StatementAuthor", "UnitColumns"]
 
 _WORD: Final = 2**31
 _SHORT: Final = 2**26  # sums of so many steps over 2**36 rows have 62 bits
 _WIDEST: Final = 2**62
 _SMALLEST: Final = -600  # as a power of two
+_NAME: Final = "{0}"
+_PLACE: Final = "r.{0}"
+"""Stands for a column that has no name yet, in what is made of it: names, bounds and steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,9 @@ class CellStatement:
 
     sql: str
     measures: tuple[Measure, ...]
+    whole: bool = False
+    """Whether plain measures and what limits cut of them are together: the number of units first,
+    then what is by cell, then what is of all cells together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +179,12 @@ class StatementAuthor:
         return f"CASE WHEN {there} IS NOT NULL THEN 1 END", f"r.{name}"
 
     def outside(self, measure: Total, name: str) -> tuple[str, str]:
-        """A number before, and a mark where it is not between the measure's bounds."""
+        """A number before, and after it whether it is not between the measure's bounds."""
         x = self._scalar(measure.operand)
         if x.kind not in {"integer", "real"}:
             raise InvalidParameter("operand", f"a {x.kind}", "a number")
         low, high = (self.sql.real(end * measure.step) for end in (measure.low, measure.high))
-        return self.sql.number(x), f"CASE WHEN r.{name} < {low} OR r.{name} > {high} THEN 1 END"
+        return self.sql.number(x), f"(r.{name} < {low} OR r.{name} > {high})"
 
     # From rows to one row a unit and cell
 
@@ -224,39 +230,15 @@ class StatementAuthor:
 
         Of all rows, or of those that are held with their cells and the columns that it takes.
         """
-        before: dict[str, str] = {}
-        after: dict[str, str] = {}
-        sums: list[str] = []
-        columns: list[str] = ["n"]
-        figures: list[str] = []
-        for at, measure in enumerate(measures):
-            if type(measure) is Units:
-                figures.append("1")
-            elif type(measure) is RowCount and measure.operand is None:
-                figures.append(_capped("n", measure.rows))
-            elif type(measure) is RowCount:
-                before[f"x{at}"], after[f"o{at}"] = self.presence(measure, f"x{at}")
-                sums.append(f"{self._count(f'o{at}')} AS n{at}")
-                columns.append(f"n{at}")
-                figures.append(_capped(f"n{at}", measure.rows))
-            else:
-                totals = measure.totals if type(measure) is JointTotals else (measure,)
-                parts = []
-                for part, total in enumerate(totals):
-                    assert type(total) is Total  # noqa: S101
-                    name = f"{at}_{part}"
-                    before[f"x{name}"], after[f"o{name}"] = self.steps(total, f"x{name}")
-                    sums += [
-                        f"{self._count(f'o{name}')} AS n{name}",
-                        f"{self._sum(f'o{name}', total)} AS s{name}",
-                    ]
-                    columns += [f"n{name}", f"s{name}"]
-                    parts.append(self._contribution(f"s{name}", f"n{name}", total))
-                figures += _jointly(parts, measure.bound) if type(measure) is JointTotals else parts
+        wanted = UnitColumns()
+        figures = [figure for measure in measures for figure in wanted.figures(self, measure)]
         # Without a choice of cells rows need not meet: they are added up where they are, first.
         number = self.numbered if self.cells.binding else self.numbered_anywhere
+        before, after = wanted.before, wanted.after
         rows = number(before, after) if held is None else self.computed(held, before, after)
-        by_unit = self._by_unit(rows, sums, columns)
+        by_unit = self.by_unit(rows, wanted.sums)
+        if not self.rows.single:
+            by_unit = self._kept(by_unit, ["n", *wanted.names])
         clamped = [f"{figure} AS m{at}" for at, figure in enumerate(figures)]
         each = f"SELECT {', '.join(['u', *self.cell, *clamped])} FROM ({by_unit}) q"  # noqa: S608
         return each, len(figures)
@@ -268,22 +250,22 @@ class StatementAuthor:
         last = ", ".join([*by, *(f"{value} AS {name}" for name, value in after.items())])
         return f"SELECT {last} FROM (SELECT {first} FROM ({held}) t) r"  # noqa: S608
 
-    def _by_unit(self, numbered: str, sums: list[str], columns: list[str]) -> str:
-        """One row a unit and cell that count. A unit that has one row is in one cell."""
+    def by_unit(self, numbered: str, sums: list[str]) -> str:
+        """One row a unit and cell. A unit that has one row is in one cell."""
         by = ", ".join(["u", *self.cell])
         if self.rows.single:
             listed = ", ".join([by, "CAST(1 AS BIGINT) AS n", *sums])
             return f"SELECT {listed} FROM ({numbered}) s"  # noqa: S608
         listed = ", ".join([by, "COUNT(*) AS n", *sums])
-        return self._kept(f"SELECT {listed} FROM ({numbered}) s GROUP BY {by}", columns)  # noqa: S608
+        return f"SELECT {listed} FROM ({numbered}) s GROUP BY {by}"  # noqa: S608
 
-    def _count(self, value: str) -> str:
+    def count(self, value: str) -> str:
         """How many of a unit's rows in a cell have a value."""
         if self.rows.single:
             return f"CAST(CASE WHEN {value} IS NULL THEN 0 ELSE 1 END AS BIGINT)"
         return f"COUNT({value})"
 
-    def _sum(self, steps: str, measure: Total) -> str:
+    def sum(self, steps: str, measure: Total) -> str:
         """What a unit's rows in a cell add up to."""
         if self.rows.single:
             return f"CAST(COALESCE({steps}, 0) AS BIGINT)"
@@ -295,7 +277,7 @@ class StatementAuthor:
             return f"CAST(COALESCE(SUM({steps}), 0) AS BIGINT)"
         return self.added(steps)
 
-    def _contribution(self, total: str, count: str, measure: Total) -> str:
+    def contribution(self, total: str, count: str, measure: Total) -> str:
         """What one unit adds to one cell, as if it had at most ``rows`` rows: clamped, always.
 
         With quotient q and rest r of total and count, ``rows * total / count`` is
@@ -422,6 +404,78 @@ class StatementAuthor:
         middle = (first + last) // 2
         below, above = self._bin(edges, first, middle), self._bin(edges, middle + 1, last)
         return f"CASE WHEN s <= {self.sql.real(edges[middle])} THEN {below} ELSE {above} END"
+
+
+@dataclass(slots=True)
+class UnitColumns:
+    """The columns of one row a unit and cell that figures are made of, each of them once.
+
+    ``before`` and ``after`` are of rows, before and after they are numbered; ``sums`` add these up.
+    """
+
+    before: dict[str, str] = field(default_factory=dict)
+    after: dict[str, str] = field(default_factory=dict)
+    sums: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def figures(self, author: StatementAuthor, measure: Measure) -> list[str]:
+        """What one unit adds to one cell, clamped: a number, or one of each joint total."""
+        if type(measure) is Units:
+            return ["1"]
+        if type(measure) is RowCount:
+            return [_capped(self._rows(author, measure), measure.rows)]
+        totals = measure.totals if type(measure) is JointTotals else (measure,)
+        parts = []
+        for total in totals:
+            assert type(total) is Total  # noqa: S101
+            count, added = self.total(author, total)
+            parts.append(author.contribution(added, count, total))
+        return _jointly(parts, measure.bound) if type(measure) is JointTotals else parts
+
+    def total(self, author: StatementAuthor, total: Total) -> tuple[str, str]:
+        """How many of a unit's rows in a cell have a value, and what they add up to."""
+        before, after = author.steps(total, _NAME)
+        name = self._after(after.replace(_PLACE, self._before(before)))
+        count = self._summed(f"n{name}", author.count(f"o{name}"))
+        return count, self._summed(f"s{name}", author.sum(f"o{name}", total))
+
+    def outside(self, author: StatementAuthor, totals: Sequence[Total]) -> str:
+        """How many of a unit's rows in a cell have a value outside the bounds of its total."""
+        written = [author.outside(total, _NAME) for total in totals]
+        met = [after.replace(_PLACE, self._before(before)) for before, after in written]
+        return self._counted(author, f"CASE WHEN {' OR '.join(met)} THEN 1 END")
+
+    def _rows(self, author: StatementAuthor, measure: RowCount) -> str:
+        if measure.operand is None:
+            return "n"
+        before, after = author.presence(measure, _NAME)
+        return self._counted(author, after.replace(_PLACE, self._before(before)))
+
+    def _counted(self, author: StatementAuthor, value: str) -> str:
+        name = self._after(value)
+        return self._summed(f"n{name}", author.count(f"o{name}"))
+
+    def _before(self, value: str) -> str:
+        """What a value of rows is called before they are numbered."""
+        return "r." + self._named(self.before, "x", value)
+
+    def _after(self, value: str) -> str:
+        """The number of a value of numbered rows."""
+        return self._named(self.after, "o", value)[1:]
+
+    @staticmethod
+    def _named(values: dict[str, str], letter: str, value: str) -> str:
+        for name, known in values.items():
+            if known == value:
+                return name
+        values[f"{letter}{len(values)}"] = value
+        return f"{letter}{len(values) - 1}"
+
+    def _summed(self, name: str, value: str) -> str:
+        if name not in self.names:
+            self.names.append(name)
+            self.sums.append(f"{value} AS {name}")
+        return name
 
 
 def _capped(count: str, most: int) -> str:

@@ -20,18 +20,13 @@ from quaestor.curator.analysis.static_analysis import Analysis
 from quaestor.curator.catalog.model import outer_times
 from quaestor.curator.kernel.cut_measures import Beyond
 from quaestor.curator.kernel.measures import Total
+from quaestor.curator.kernel.paired_rows import keeps
 from quaestor.curator.kernel.relations import MOST_ROWS
 from quaestor.curator.language.expressions import (
     Arithmetic,
     Case,
     Column,
-    Comparison,
     Constant,
-    IsNull,
-    Logic,
-    Member,
-    Not,
-    children,
     columns_in,
 )
 from quaestor.curator.language.query import (
@@ -203,7 +198,7 @@ def _rows(relation: Relation, catalog: Catalog) -> _Rows:
             return _scan(relation, catalog)
         case Filtered():
             below = _rows(relation.rows, catalog)
-            moved = below.moved or not _keeps(relation.condition, below.touched)
+            moved = below.moved or not keeps(relation.condition, below.touched)
             schema = narrowed(below.schema, relation.condition)
             return replace(below, schema=schema, moved=moved)
         case Projected():
@@ -247,28 +242,6 @@ def _scan(relation: Scan, catalog: Catalog) -> _Rows:
     )
 
 
-def _keeps(condition: Expression, touched: Mapping[str, tuple[float, float] | None]) -> bool:  # noqa: PLR0911  # one line a kind of condition
-    """Whether a condition surely says the same of values inside inner and outer bounds.
-
-    A comparison with a constant between the inner bounds does: moving a value into bounds leaves it
-    on its side of the constant.
-    """
-    if not columns_in(condition) & touched.keys():
-        return True
-    match condition:
-        case Logic() | Not():
-            return all(_keeps(part, touched) for part in children(condition))
-        case IsNull(operand=Column()):
-            return True
-        case Comparison(left=Column() as column, right=Constant() as constant):
-            return _inside(constant, touched.get(column.name))
-        case Comparison(left=Constant() as constant, right=Column() as column):
-            return _inside(constant, touched.get(column.name))
-        case Member(operand=Column() as column):
-            return all(_inside(value, touched.get(column.name)) for value in condition.values)
-    return False
-
-
 def _follows(operand: Expression, touched: Mapping[str, tuple[float, float] | None]) -> bool:
     """Whether an operand of values inside inner bounds is, surely, itself inside its own bounds.
 
@@ -283,15 +256,8 @@ def _follows(operand: Expression, touched: Mapping[str, tuple[float, float] | No
         case Arithmetic(operator="+" | "-" | "*", left=Constant(), right=below):
             return _follows(below, touched)
         case Case(branches=((condition, below),), otherwise=Constant(value=None)):
-            return _keeps(condition, touched) and _follows(below, touched)
+            return keeps(condition, touched) and _follows(below, touched)
     return False
-
-
-def _inside(constant: Constant, bounds: tuple[float, float] | None) -> bool:
-    value = constant.value
-    if bounds is None or isinstance(value, str | bool) or value is None:
-        return False
-    return bounds[0] < value < bounds[1]
 
 
 def _joined(relation: Join, catalog: Catalog) -> _Rows:
