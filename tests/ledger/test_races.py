@@ -71,11 +71,18 @@ def taking(location: str, _seed: int, outcomes: SimpleQueue[Outcome]) -> None:
 def raced(target: Callable[..., None], location: str) -> list[Outcome]:
     outcomes: SimpleQueue[Outcome] = FORK.SimpleQueue()
     children = [
-        FORK.Process(target=target, args=(location, seed, outcomes)) for seed in range(PROCESSES)
+        FORK.Process(target=target, args=(location, seed, outcomes), daemon=True)
+        for seed in range(PROCESSES)
     ]
     for child in children:
         child.start()
-    found = [outcomes.get() for _ in children]
+    found: list[Outcome] = []
+    while len(found) < len(children):
+        if not outcomes.empty():
+            found.append(outcomes.get())
+            continue
+        assert not any(child.exitcode for child in children)  # who died says nothing more
+        time.sleep(0.01)
     for child in children:
         child.join(timeout=600)
         assert child.exitcode == 0
