@@ -1,8 +1,9 @@
-"""Preparing a table, for the data owner: its copy, and with servers a new version of the data."""
+"""Copies of tables, for the data owner: made and deleted; of servers, as versions of the data."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from quaestor.curator.catalog.model import engine_kind
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.catalog.model import Catalog
 
-__all__ = ["prepare_table"]
+__all__ = ["prepare_table", "remove_copy"]
 
 
 def prepare_table(catalog: Catalog, name: str) -> tuple[str, ...]:
@@ -51,11 +52,32 @@ def prepare_table(catalog: Catalog, name: str) -> tuple[str, ...]:
         return ()
     with _ledger_of(catalog) as ledger:  # before the copy is made, which takes its time
         note = snapshots.prepare(name)
-        dataset = table.dataset or table.name
-        accounts = () if ledger is None else ledger.accounts()
-        if ledger is None or not any(dataset in each.definition.datasets for each in accounts):
+        return _recorded(ledger, table.dataset or table.name, note.made)
+
+
+def remove_copy(catalog: Catalog, name: str, snapshots: Any) -> tuple[str, ...]:
+    """Delete the copy of a table; the accounts with which a data version was recorded.
+
+    From then on questions read a server's table itself: those are other rows than the version that
+    the copy was recorded as, so they are recorded as one of their own.
+    """
+    table = catalog.table(name)
+    if table is None or not engine_kind(table.source.engine).served:
+        snapshots.remove(name)
+        return ()
+    with _ledger_of(catalog) as ledger:
+        if not snapshots.remove(name):
             return ()
-        return ledger.refreshed(dataset, version=note.made)
+        since = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return _recorded(ledger, table.dataset or table.name, f"on the server since {since}")
+
+
+def _recorded(ledger: Ledger | None, dataset: str, version: str) -> tuple[str, ...]:
+    """The accounts that pay for a dataset, if there are any: with them the version is recorded."""
+    accounts = () if ledger is None else ledger.accounts()
+    if ledger is None or not any(dataset in each.definition.datasets for each in accounts):
+        return ()
+    return ledger.refreshed(dataset, version=version)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from quaestor.curator.catalog.model import ColumnFacts, Source
 from quaestor.curator.engines import engine_for, tables_of
 from quaestor.curator.engines.duckdb.server_copies import CopiesConnection
 from quaestor.curator.engines.duckdb.snapshots import Snapshots
-from quaestor.curator.prepared_tables import prepare_table
+from quaestor.curator.prepared_tables import prepare_table, remove_copy
 from quaestor.curator.pricing.offers import offer
 from quaestor.curator.session import Curator
 from quaestor.curator.sql import parse
@@ -268,10 +268,14 @@ def test_answers_and_the_ledger_say_as_of_when_it_is(visits: Catalog, tmp_path: 
         assert "copy" not in " ".join(
             curator.ask(joined, epsilon=1.0, anew=True).notes
         )  # not all have copies
-        Snapshots(visits).remove("visits")
-        assert "copy" not in " ".join(curator.ask(_QUESTION, epsilon=1.0, anew=True).notes)
+        assert remove_copy(visits, "visits", Snapshots(visits)) == ("research",)
+        assert remove_copy(visits, "visits", Snapshots(visits)) == ()  # there is none any more
+        live = curator.ask(_QUESTION, epsilon=1.0, anew=True)
+        assert "copy" not in " ".join(live.notes)
+        assert live.data_version.startswith("on the server since ")  # not that of the copy
     with Ledger(str(tmp_path / "ledger.db")) as ledger:
-        assert [each.label for each in ledger.account("research").data_versions()] == [second]
+        labels = [each.label for each in ledger.account("research").data_versions()]
+        assert labels == [second, live.data_version]
 
 
 def test_a_curator_does_not_keep_deleted_copies_open(visits: Catalog) -> None:
@@ -332,6 +336,8 @@ def test_a_copy_of_another_server_or_user_is_ignored(
     assert Snapshots(visits).current(table) is not None
     (note,) = Snapshots(visits).folder.glob("*.json")
     assert "secret" not in note.read_text()
+    monkeypatch.setenv("PGSERVICEFILE", "others.conf")  # what a service is called, others are too
+    assert Snapshots(visits).current(table) is None
 
 
 def test_a_copy_holds_the_rows_that_its_user_may_read(

@@ -175,19 +175,21 @@ def prepare(
 
     Questions use a copy of files until these change; then prepare it again. They use a copy of a
     PostgreSQL table until you prepare it again or remove it: answers say as of when it is, and the
-    ledger records a data version.
+    ledger records a data version each time.
     """
     from quaestor.curator.catalog.catalog_file import read_catalog
     from quaestor.curator.catalog.nearest import catalog_path
-    from quaestor.curator.prepared_tables import prepare_table
+    from quaestor.curator.prepared_tables import prepare_table, remove_copy
 
     if status and remove:
         raise InvalidParameter("remove", "--status", "given without --status")
     known = read_catalog(catalog_path(catalog))
     snapshots = _snapshots_with(known, name, orphan=remove)
+    accounts: tuple[str, ...] = ()
     if remove:
-        snapshots.remove(name)
-    accounts = () if status or remove else prepare_table(known, name)
+        accounts = remove_copy(known, name, snapshots)
+    elif not status:
+        accounts = prepare_table(known, name)
     state = snapshots.state(name)
     if json:
         orphans = snapshots.orphans()

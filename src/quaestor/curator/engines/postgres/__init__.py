@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ENGINE"]
 
-_SERVER: Final = ("host", "hostaddr", "port", "dbname", "user", "service", "options")
+_SERVER: Final = (
+    *("host", "hostaddr", "port", "dbname", "user", "options"),
+    *("service", "servicefile"),  # where the others are read from
+)
 """The parts of an address that say which rows are seen; passwords are not among them."""
 
 
