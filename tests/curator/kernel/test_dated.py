@@ -40,6 +40,7 @@ def test_rows_of_other_blocks_are_not_read_on_postgres(
     sides["base"].close()
 
 
+@pytest.mark.slow  # the statement is DuckDB's; how Spark compares days is in test_totality
 def test_rows_of_other_blocks_are_not_read_on_spark(tmp_path: Path, spark_master: str) -> None:
     sides = dated.spark_dated(tmp_path, spark_master)
     assert not dated.wrongs(sides, stored=("zoned",), spark=True, few=True)
