@@ -49,7 +49,7 @@ QUERIES = ([0.0] * 20, [1.0] * 20)
 
 def test_a_broken_sparse_vector_that_returns_words_is_caught() -> None:
     """The texts hardly repeat; the number of "T" tells all."""
-    found = judged(sparse_vector_without_noise_on_the_threshold, QUERIES, runs=5000)
+    found = judged(sparse_vector_without_noise_on_the_threshold, QUERIES, runs=12_000)
     assert found.violated, found.verdict
     assert not judged(sparse_vector, QUERIES, runs=1000).violated
 

@@ -70,4 +70,5 @@ def _shape(answer: Answer, *, chosen: bool) -> tuple[object, ...]:
 def fixed_notes(notes: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     """Notes without what they say of released, noisy figures: how much was cut, and of whom."""
     noisy = re.compile(r"(beyond them|caps left out|rank)\b.*|.*(is missing, cut by|to cut less).*")
-    return tuple(filter(None, (noisy.sub(r"\1", note) for note in notes)))
+    fixed = (re.sub(r"^part \d+: ", "", noisy.sub(r"\1", note)) for note in notes)
+    return tuple(dict.fromkeys(filter(None, fixed)))  # parts whose noise agrees say it once

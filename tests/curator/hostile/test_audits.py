@@ -122,7 +122,7 @@ def _careless(
     endless = replace(query, contribution=counted)
     asked = {replace(measure, rows=counted.rows): measure for measure in measures}
     found = measured_by(engine, endless, list(asked))
-    return replace(found, values={asked[m]: found.values[m] for m in found.values})
+    return replace(found, values={priced: found.values[one] for one, priced in asked.items()})
 
 
 WHOLE = "SELECT {} AS n FROM visits"
