@@ -77,7 +77,7 @@ def local_spark() -> Iterator[str]:
     """Settings for Spark in this process's own Java; its address.
 
     Statements are interpreted: to generate and compile code for a few rows takes longer than they
-    do. What is compiled, on a cluster, is in ``test_spark_places.py`` and ``make test-slow``.
+    do. What is compiled, on a cluster, is in ``make test-slow``.
     """
     with _spark_folder(
         "spark.sql.codegen.wholeStage false", "spark.sql.codegen.factoryMode NO_CODEGEN"

@@ -71,6 +71,9 @@ def _measured(master: str, elsewhere: str, folder: Path, names: tuple[str, ...])
     return result
 
 
+pytestmark = pytest.mark.slow  # three Java processes: two minutes of one core
+
+
 @pytest.fixture(scope="module")
 def spark_places(parquet_folder: Path) -> Iterator[dict[str, Future[_Measured]]]:
     """Both at once: what takes long is that they start."""

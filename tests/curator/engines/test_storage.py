@@ -241,6 +241,7 @@ def test_odd_types_of_spark_are_refused_or_told_apart(
     assert merged(pair, "text") == []
 
 
+@pytest.mark.slow  # a statement a line; a table of Spark with all values is asked above
 def test_no_line_of_a_csv_file_fails_on_spark(
     spark: Any, spark_master: str, tmp_path: Path
 ) -> None:
