@@ -83,7 +83,7 @@ audits: $(VENV)/test.stamp
 mutations: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.curator.kernel.mutate
 
-benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp
+benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp $(VENV)/peers/opendp.stamp $(VENV)/peers/smartnoise.stamp
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.sampling
 	@$(BIN)/python -m benchmarks.training
@@ -91,6 +91,7 @@ benchmark: $(VENV)/test.stamp $(VENV)/benchmark.stamp
 	@$(BIN)/python -m benchmarks.auditing
 	@$(BIN)/python -m benchmarks.ledger
 	@$(BIN)/python -m benchmarks.curator
+	@$(BIN)/python -m benchmarks.tables
 	@$(BIN)/python -m benchmarks.growth
 	@$(BIN)/python -m benchmarks.spark
 	@$(BIN)/python -m benchmarks.accuracy
@@ -119,6 +120,13 @@ $(VENV)/%.stamp: requirements/%.lock pyproject.toml | $(VENV)/bin/python
 	  --no-build-isolation --editable .
 	@touch $@
 
+# Peers in the benchmark of tables, each in an environment of its own.
+$(VENV)/peers/%.stamp: requirements/peer-%.lock
+	@echo "Installing requirements/peer-$*.lock (once) ..."
+	@$(PYTHON) -m venv $(VENV)/peers/$*
+	@$(VENV)/peers/$*/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 # Names, versions and hashes only. Needs uv (pip install uv).
 lock:
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
@@ -134,3 +142,6 @@ lock:
 	uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-header \
 	  --group benchmark --constraint requirements/test.lock \
 	  --output-file requirements/benchmark.lock --quiet
+	for peer in opendp smartnoise; do \
+	  uv pip compile --group peer-$$peer --python-version 3.11 --generate-hashes \
+	    --no-header --output-file requirements/peer-$$peer.lock --quiet || exit 1; done
