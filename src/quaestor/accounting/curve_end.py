@@ -29,7 +29,7 @@ from quaestor.accounting.numerics.balls import (
 from quaestor.accounting.numerics.bounds import Bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from quaestor.accounting.releases import Release
     from quaestor.accounting.releases.loss_ends import Ends, LossEnd
@@ -50,7 +50,11 @@ class _Ends(NamedTuple):
     rough: tuple[float, float]
     size: float
     bounded: bool
-    tells: bool
+    log_kept: tuple[arb, arb] | None
+    """The logs of the probability that not everything is told; None if nothing is."""
+
+
+_Told = tuple[tuple[arb, arb], int]
 
 
 @lru_cache(maxsize=_CACHED)
@@ -58,15 +62,20 @@ def _both_ends(release: Release) -> _Ends | None:
     ends = release.loss_ends()
     if ends is None:
         return None
-    both = ends[0], ends[-1]
-    rough = _as_float(both[0]), _as_float(both[1])
+    first, last = ends[0], ends[-1]
+    rough, kept = _as_float(first), _kept(first)
+    others = (rough, kept) if last is first else (_as_float(last), _kept(last))
     return _Ends(
-        both,
-        rough,
-        max(map(abs, rough)),
-        all(end.largest is not None for end in both),
-        any(end.outright[1] > 0 for end in both),
+        (first, last),
+        (rough, others[0]),
+        max(abs(rough), abs(others[0])),
+        first.largest is not None and last.largest is not None,
+        None if kept is ZERO and others[1] is ZERO else (kept, others[1]),
     )
+
+
+def _kept(end: LossEnd) -> arb:
+    return _log_kept(end.outright) if end.outright[1] else ZERO
 
 
 class CurveEnd:
@@ -95,6 +104,7 @@ class CurveEnd:
         longer._log_kept = self._log_kept
         first, second = self._rough
         parts = None if self._parts is None else [*self._parts]
+        told: dict[tuple[int, int], _Told] = {}
         for release, count in releases:
             each = _both_ends(release)
             if each is None:
@@ -104,19 +114,23 @@ class CurveEnd:
             second += each.rough[1] * count
             longer._doubt += _CLOSE * each.size * count + 2.0**-51 * abs(first + second)
             longer._bounded &= each.bounded
-            if each.tells:
-                longer._tell(each.ends, count)
+            if (kept := each.log_kept) is not None:
+                same = id(kept[0]), id(kept[1])  # the same chance is the same ball, mostly
+                told[same] = kept, count + (told[same][1] if same in told else 0)
             if parts is not None:
                 parts.append((each.ends, count))
                 parts = parts if len(parts) <= _FEW else None
         longer._rough, longer._parts = (first, second), None if parts is None else tuple(parts)
+        longer._tell(told.values())
         return longer
 
-    def _tell(self, ends: tuple[LossEnd, LossEnd], count: int) -> None:
-        old = self._log_kept or (ZERO, ZERO)
-        with working_precision(256):
-            more = [_log_kept(end.outright) * count for end in ends]
-            self._log_kept = old[0] + more[0], old[1] + more[1]
+    def _tell(self, told: Collection[_Told]) -> None:
+        if told:
+            first, second = self._log_kept or (ZERO, ZERO)
+            with working_precision(256):
+                for kept, count in told:
+                    first, second = first + kept[0] * count, second + kept[1] * count
+            self._log_kept = first, second
 
     def outright(self, direction: int) -> arb:
         """The probability that some release of this direction tells everything."""
@@ -239,11 +253,13 @@ class CurveEnd:
         return [(chance, count) for chance, count in outright if chance[1] > 0]
 
 
+@lru_cache(maxsize=_CACHED)
 def _log_kept(outright: Ends) -> arb:
     """The log of the probability that not everything is told."""
     if outright[0] >= 1:
         return arb.neg_inf()
-    return (-between(rational(outright[0]), rational(outright[1]))).log1p()
+    with working_precision(256):
+        return (-between(rational(outright[0]), rational(outright[1]))).log1p()
 
 
 def _as_float(end: LossEnd) -> float:

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from heapq import nlargest
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from quaestor.accounting.curve_end import CurveEnd
@@ -53,6 +55,10 @@ _NOTHING = CurveEnd()
 class _Group(NamedTuple):
     known: Opinion
     times: int
+
+    @property
+    def rho(self) -> float:
+        return self.known.rho * self.times
 
 
 class SecondOpinion:
@@ -99,9 +105,7 @@ class SecondOpinion:
         longer._count = self._count + sum(count for _, count in added)
         longer._rho, longer._square, longer._log_overlap = rho, square, overlap
         longer._at_zero = at_zero
-        if len(groups) > _HEARD:
-            groups.sort(key=lambda group: group.known.rho * group.times, reverse=True)
-        longer._groups = tuple(groups[:_HEARD])
+        longer._groups = tuple(nlargest(_HEARD, groups, key=attrgetter("rho")))
         return longer
 
     def at_least(self, epsilon: float) -> float:

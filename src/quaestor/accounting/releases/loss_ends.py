@@ -7,7 +7,8 @@ that it is.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from quaestor.accounting.numerics.bounds import Bounds
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["NO_BOUND", "NO_LOSS", "Ends", "LossEnd", "exactly", "logarithm", "loss_of_sample"]
 
 Ends = tuple[Fraction, Fraction]
+
+_CACHED: Final = 4096
 
 
 class LossEnd(NamedTuple):
@@ -28,6 +31,7 @@ class LossEnd(NamedTuple):
     outright: Ends = (Fraction(0), Fraction(0))
 
 
+@lru_cache(maxsize=_CACHED)
 def exactly(value: float | Fraction) -> Ends:
     """The interval of one number."""
     exact = Fraction(value)
