@@ -21,6 +21,9 @@ WORKERS ?= 3
 # Warnings are errors: a broken link, an unknown name, a page that no page leads to.
 SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -n
 
+# Hundreds of processes are started, by tests above all: what Python has compiled is kept for the next.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo serve reference docs notebooks test suite system lint style types test-slow audits mutations benchmark format lock clean
 .DELETE_ON_ERROR:
 
