@@ -135,6 +135,9 @@ class _Search:
             step = max(ahead, math.ulp(root))
         before, come = missing, 0.0
         for _ in range(_MOST_STEPS):
+            edge = min(self.high, _FURTHEST) if way > 0 else self.low
+            if step >= abs(edge - root):  # near its end a curve falls more steeply than before
+                step = (come + abs(edge - root)) / 2
             probe = root + way * step
             if not self.low < probe < min(self.high, _FURTHEST):
                 break

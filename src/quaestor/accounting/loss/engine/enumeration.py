@@ -11,11 +11,13 @@ import numpy as np
 from quaestor.accounting.numerics.atoms import UNIT, AtomCurve, Atoms
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from quaestor.accounting.loss.engine.loss_sum import Product
-    from quaestor.accounting.loss.laws.law import Values
+    from quaestor.accounting.loss.laws.law import Law, Values
     from quaestor.accounting.numerics.complexes import Floats
 
-__all__ = ["enumerated"]
+__all__ = ["enumerated", "listed_atoms"]
 
 _MOST_SUMS = 1 << 17
 _LARGEST_COUNT = 2000  # beyond this the line is better
@@ -24,9 +26,15 @@ _MOST_VALUES = 64  # of one loss that comes more than once
 
 def enumerated(product: Product) -> AtomCurve | None:
     """The exact curve of a product that has few different sums; None if they are many."""
+    atoms = listed_atoms(product.terms)
+    return None if atoms is None else AtomCurve(atoms)
+
+
+def listed_atoms(terms: Sequence[tuple[Law, int]], *, most: int = _MOST_SUMS) -> Atoms | None:
+    """All sums of losses, each with its count; None if there are more than ``most``."""
     groups: list[Values] = []
     blur = error = 0.0
-    for law, count in product.terms:
+    for law, count in terms:
         values = law.few_values(count)
         if values is None:
             return None
@@ -37,12 +45,12 @@ def enumerated(product: Product) -> AtomCurve | None:
         if count > _LARGEST_COUNT or (losses.size > _MOST_VALUES and count > 1):
             return None
         sums *= math.comb(count + losses.size - 1, losses.size - 1)
-        if sums > _MOST_SUMS:
+        if sums > most:
             return None
     atoms = Atoms(losses=np.zeros(1), masses=np.ones(1), blur=0.0, error=0.0)
     for losses, log_masses, count in groups:
         atoms = atoms @ _power(losses, log_masses, count)
-    return AtomCurve(replace(atoms, blur=atoms.blur + blur, error=atoms.error + error))
+    return replace(atoms, blur=atoms.blur + blur, error=atoms.error + error)
 
 
 def _power(losses: Floats, log_masses: Floats, count: int) -> Atoms:

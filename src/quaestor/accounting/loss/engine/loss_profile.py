@@ -16,6 +16,7 @@ from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.loss.engine.brackets import Brackets
 from quaestor.accounting.loss.engine.enumeration import enumerated
 from quaestor.accounting.loss.engine.inversion import Line
+from quaestor.accounting.loss.engine.laplace_sums import few_laplace
 from quaestor.accounting.loss.engine.loss_sum import Product
 from quaestor.accounting.loss.engine.rare_outcomes import (
     COARSE,
@@ -70,7 +71,11 @@ class LossProfile(Profile):
         self._brackets = Brackets.of(self.product, width=width)
         self._log_kept, self._told = _log_kept(laws), _least_told(laws)
         listed = enumerated(self.product)
-        self._exact = self.product.closed_form() if listed is None else listed.bounds
+        self._exact = (
+            self.product.closed_form() or few_laplace(self.product)
+            if listed is None
+            else listed.bounds
+        )
 
     def within(self, width: float) -> LossProfile:
         """The same, to answer within a relative ``width``; narrower costs more nodes."""
