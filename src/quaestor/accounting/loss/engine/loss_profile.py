@@ -46,6 +46,7 @@ _WIDTH = 1e-4  # relative, in delta: what smoothing aims at
 _WIDEST = 0.02  # relative, in delta: what smoothing aims at where that is enough; not vague
 _LITTLE_WORK = 5e5  # evaluations of e^(sL): about a tenth of a second
 _MOST_REFINEMENTS = 4
+_HOPELESS = 0.99  # of a relative width: two lines that say no more than this, and no third is drawn
 _MOST_LINES = 12
 _HELPED = 1.5  # times less left open: what makes one more line worth while
 _FINEST = 1e-6  # relative, in epsilon: where the search ends
@@ -65,6 +66,7 @@ class LossProfile(Profile):
         self.width = width
         self._lines: dict[float, Line] = {}
         self._inherited: list[Line] = []
+        self._first: tuple[Product, tuple[float, float], Line] | None = None
         self._shares = False
         self._asked = _FINEST
         self._rare = _rare_outcomes(self.product, width)
@@ -207,18 +209,52 @@ class LossProfile(Profile):
             return self._line_without_rare(self._rare, epsilon)
         if self._asked > _FINEST:  # another way is there for what takes long
             return Line.through(self.product, epsilon, width=self.width, most_work=_LITTLE_WORK)
-        line, width = Line.through(self.product, epsilon, width=self.width), self.width
+        line, width = self._first_line(epsilon), self.width
+        vague = self._is_vague(line, epsilon)
         for _ in range(_MOST_REFINEMENTS):
-            if line.smoothing == 0.0 or line.limited:
-                break
-            if line.delta(epsilon).relative_width <= 10 * self.width:
+            if not vague:
                 break
             width /= 30
             finer = Line.through(self.product, epsilon, width=width)
             if finer.smoothing >= line.smoothing:
                 break
-            line = finer
+            line, before = finer, vague
+            vague = self._is_vague(line, epsilon)
+            if min(before, vague) > _HOPELESS:
+                break
         return line
+
+    def _first_line(self, epsilon: float) -> Line:
+        """One that is not refined; the last one is kept, as it may be refined next."""
+        drawn = self._first
+        if drawn is None or drawn[0] is not self.product or drawn[1] != (epsilon, self.width):
+            line = Line.through(self.product, epsilon, width=self.width)
+            drawn = self._first = self.product, (epsilon, self.width), line
+        return drawn[2]
+
+    def _is_vague(self, line: Line, epsilon: float) -> float:
+        """The relative width of what it says there; 0 where less smoothing would not help."""
+        if line.smoothing == 0.0 or line.limited:
+            return 0.0
+        vague = line.delta(epsilon).relative_width
+        return vague if vague > 10 * self.width else 0.0
+
+    def _better_guess(self, delta: float, guess: float, largest: float) -> float:
+        """Near the largest loss: where a line that says little at the guess meets the target.
+
+        To refine it at the guess takes longest where the guess is worst.
+        """
+        if self._rare is not None or self._inherited or self._asked > _FINEST:
+            return guess
+        with suppress(ArithmeticError, ValueError, MemoryError):
+            line = self._first_line(guess)
+            if self._is_vague(line, guess):
+                found = self._solved(
+                    partial(self._on, line), delta, guess=guess, largest=largest, order=line.slope
+                )
+                if found.lower > 0.0:
+                    return (found.lower + found.upper) / 2
+        return guess
 
     def _line_without_rare(self, rare: RareOutcomes, epsilon: float) -> Line:
         """One that leaves out what is rare, or one through all losses where that says more."""
@@ -308,6 +344,7 @@ class LossProfile(Profile):
         if self._rare is not None and not self._inherited and not self._rare.suits(guess):
             return self._search_without_rare(self._rare, delta, largest)
         found = Bounds(lower=0.0, upper=largest)
+        guess = self._better_guess(delta, guess, largest)
         for i in range(4):
             line = self._line(guess) if i == 0 else self._own_line(guess)
             solved = self._solved(
