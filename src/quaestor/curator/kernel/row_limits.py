@@ -11,36 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from quaestor.curator.scalars.scalar import SQL
 
-__all__ = ["Parted", "few_of_each", "md5_of"]
+__all__ = ["Parted", "few_of_each"]
 
 _NEVER_NULL: Final = {"u", "g"}
-_DECIMALS: Final = 1e15
-_FITS: Final = 9e18
-
-
-def md5_of(sql: SQL, parts: list[str], reals: Collection[str] = ()) -> str:
-    """An MD5 of values, NULL among them, in hexadecimal digits that sort alike everywhere.
-
-    ``reals`` are those of them that are floats. DuckDB and PostgreSQL print a float of less than
-    1e15 with decimals alike; others are printed as the whole number below, where 64 bits hold it.
-    """
-    texts = (f"COALESCE({_printed(sql, part, part in reals)} || ';', '-;')" for part in parts)
-    return sql.dialect.bytewise.format(f"md5({' || '.join(texts)})")
-
-
-def _printed(sql: SQL, value: str, real: bool) -> str:  # noqa: FBT001
-    text = f"CAST({value} AS {sql.dialect.text})"
-    if not real:
-        return text
-    below = f"floor({value})"
-    decimals = f"abs({value}) < {sql.real(_DECIMALS)} AND {value} <> {below}"
-    whole = f"CAST(CAST({below} AS BIGINT) AS {sql.dialect.text})"
-    fits = f"abs({value}) < {sql.real(_FITS)}"
-    return f"CASE WHEN {decimals} THEN {text} WHEN {fits} THEN {whole} ELSE {text} END"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +71,7 @@ def few_of_each(sql: SQL, rows: str, names: list[str], *, rank: str, most: int) 
 
     Places are at most as many as a unit's rows, so that units with no more rows than ``most`` keep
     all of them. Where the engine reads a common table once, only the rows of the others are ranked:
-    ranking (an MD5 and a sort) costs far more than finding out who they are. The rows that are kept
+    ranking (a mark and a sort) costs far more than finding out who they are. The rows that are kept
     are the same, whoever is ranked.
     """
     listed, held = ", ".join(names), sql.dialect.common_table
