@@ -16,7 +16,7 @@ from quaestor.curator.engines import engine_for
 from quaestor.curator.engines.duckdb.dialect import DUCKDB
 from quaestor.curator.engines.postgres.dialect import POSTGRES
 from quaestor.curator.engines.spark.dialect import SPARK
-from quaestor.curator.kernel.row_order import mark_of
+from quaestor.curator.kernel.row_limits import mark_of
 from quaestor.curator.scalars.scalar import SQL
 from tests.curator.engines.oracle import mark
 

@@ -14,7 +14,7 @@ import pytest
 
 from quaestor.curator.engines.duckdb.dialect import DUCKDB
 from quaestor.curator.engines.postgres.dialect import POSTGRES
-from quaestor.curator.kernel.row_order import md5_of
+from quaestor.curator.kernel.row_limits import md5_of
 from quaestor.curator.scalars.scalar import SQL
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from quaestor.curator.kernel.columns import Mismatch, read, read_unit
-from quaestor.curator.kernel.row_limits import few_of_each
-from quaestor.curator.kernel.row_order import md5_of
+from quaestor.curator.kernel.row_limits import few_of_each, md5_of
 from quaestor.curator.kernel.unit_figures import figure_of
 from quaestor.curator.language import query as q
 from quaestor.curator.scalars.scalar import SQL, Scalar, common

@@ -25,8 +25,7 @@ from quaestor.curator.kernel.measures import (
     Units,
     ValueCounts,
 )
-from quaestor.curator.kernel.row_limits import Parted, few_of_each
-from quaestor.curator.kernel.row_order import mark_of, md5_of
+from quaestor.curator.kernel.row_limits import Parted, few_of_each, mark_of, md5_of
 from quaestor.curator.scalars.scalar import sized
 from quaestor.curator.scalars.writer import ScalarWriter
 from quaestor.errors import InvalidParameter
