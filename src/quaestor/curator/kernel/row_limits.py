@@ -4,7 +4,7 @@ Where the engine reads a common table once, rows are held in one, and those of w
 limit are told from the others there. Both parts are of the same rows, whatever happens to the table
 meanwhile: no row is in both, and none is missing.
 
-In which order what a unit has counts, where it has too much: by a number or by an MD5.
+Where a unit has too much, what it has counts in an order: by a number, or by an MD5.
 
 The order is a function of the unit and the cell (or value) alone, fixed for good, and the same on
 all engines: so nothing that one unit has changes what is kept of another, and a prepared copy keeps
