@@ -1,10 +1,10 @@
 """The outermost statements: the only place where what people have is added up.
 
-Rows are numbered by cell: declared codes become whole numbers by a join with a list, or by their
-place in a short one, and what matches none is dropped. Then they are added up by unit and cell,
-each unit is kept in at most so many cells (those whose mark with the unit comes first), its
-contribution to each is clamped to constants of the measure, and only then are units added up.
-Nothing that one unit has changes what is kept of another.
+Rows are numbered by cell: declared codes become whole numbers by a join with a list, and what
+matches none is dropped. Then they are added up by unit and cell, each unit is kept in at most so
+many cells (those whose mark with the unit comes first), its contribution to each is clamped to
+constants of the measure, and only then are units added up. Nothing that one unit has changes what
+is kept of another.
 
 Private keys are codes instead of numbers: whole numbers, or bytes. They come back as hexadecimal
 digits, so that what the engine tells apart is told apart here, and nothing else is.
@@ -44,8 +44,6 @@ _WORD: Final = 2**31
 _SHORT: Final = 2**26  # sums of so many steps over 2**36 rows have 62 bits
 _WIDEST: Final = 2**62
 _SMALLEST: Final = -600  # as a power of two
-_SHORT_LIST: Final = 64
-"""So many texts are looked through as quickly as hashed."""
 _NAME: Final = "{0}"
 _PLACE: Final = "r.{0}"
 """Stands for a column that has no name yet, in what is made of it: names, bounds and steps."""
@@ -136,8 +134,14 @@ class StatementAuthor:
             if key.codes is None:
                 private.append(f"r.k{at} AS p{at}")
                 continue
-            join, place = self._declared_place(at, weight)
-            joins += join
+            known = [
+                (self._literal(code), n) for n, code in enumerate(key.codes) if code is not None
+            ]
+            place = "NULL"
+            if known:
+                values = ", ".join(f"({code}, {n * weight})" for code, n in known)
+                joins += f" LEFT JOIN (VALUES {values}) AS v{at}(k, n) ON r.k{at} = v{at}.k"
+                place = f"v{at}.n"
             if None in key.codes:
                 null = key.codes.index(None) * weight
                 place = f"CASE WHEN r.k{at} IS NULL THEN {null} ELSE {place} END"
@@ -151,20 +155,6 @@ class StatementAuthor:
             f"SELECT * FROM (SELECT {', '.join(listed)} FROM ({raw}) r{joins}) c "  # noqa: S608
             f"WHERE {' AND '.join(there)}"
         )
-
-    def _declared_place(self, at: int, weight: int) -> tuple[str, str]:
-        """A join, or none, and the place of a key's code among the declared ones, weighted."""
-        key, listed = self.cells.keys[at], self.sql.dialect.place_in
-        assert key.codes is not None  # noqa: S101  # it is declared
-        known = [(self._literal(code), n) for n, code in enumerate(key.codes) if code is not None]
-        if not known:
-            return "", "NULL"
-        if listed is not None and key.kind == "text" and len(key.codes) <= _SHORT_LIST:
-            none = f"CAST(NULL AS {self.sql.dialect.text})"  # keeps the places of the others
-            codes = (none if code is None else self._literal(code) for code in key.codes)
-            return "", f"({listed.format(f'r.k{at}', ', '.join(codes))} - 1) * {weight}"
-        values = ", ".join(f"({code}, {n * weight})" for code, n in known)
-        return f" LEFT JOIN (VALUES {values}) AS v{at}(k, n) ON r.k{at} = v{at}.k", f"v{at}.n"
 
     def _literal(self, code: Code) -> str:
         if isinstance(code, str):

@@ -83,11 +83,6 @@ class Dialect:
 
     None where every use would run it again.
     """
-    place_in: str | None = None
-    """The place, from 1 on, of a text in a short list of texts, ``{1}``; NULL if it is not there.
-
-    None where a join with the list is as quick.
-    """
     gathered: str = "{0}"
     """Rows of a query, those of one unit ``u`` on one machine, where an engine has several."""
     strict: bool = False

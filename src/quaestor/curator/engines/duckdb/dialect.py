@@ -56,7 +56,6 @@ DUCKDB: Final = Dialect(
     months_later="CAST(({0} + to_months(CAST({1} AS INT))) AS DATE)",
     added="SUM({0})",
     common_table="{0} AS MATERIALIZED ({1})",
-    place_in="NULLIF(list_position([{1}], {0}), 0)",  # once a dictionary, and not once a row
     like="regexp_full_match({0}, {1})",
     pattern=_linear,
 )
