@@ -84,7 +84,8 @@ class StatementAuthor:
     @property
     def order(self) -> str:
         """Which cells of a unit count first; marks may be equal, so cells have the last word."""
-        whole = self._whole_unit and not any(map(self.cells.is_text, self.cell))
+        whole = self._whole_unit and not self.cells.reals
+        whole &= not any(map(self.cells.is_text, self.cell))
         mark = mark_of(self.sql, ["u", *self.cell], whole=whole, reals=self.cells.reals)
         return ", ".join([mark, *self.cell])
 
