@@ -461,6 +461,24 @@ def _md5(*codes: Any) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
+def mark(*numbers: int | None) -> int:
+    """Of whole numbers: the product, modulo a prime, of a polynomial's values at three points."""
+    prime, product = 2**31 - 1, 1
+    digits: list[int] = []
+    for number in numbers:
+        size, sign = abs(number or 0), -1 if (number or 0) < 0 else 1
+        top = 2**20 if number is None else sign * (size >> 44)
+        digits += [sign * (size & 0x3FFFFF), sign * (size >> 22 & 0x3FFFFF), top]
+    for point in (314159265, 358979323, 846264338):
+        product *= sum(digit * point**at for at, digit in enumerate(digits, 1))
+    return product % prime
+
+
+def _place(unit: Cell, codes: Sequence[Any], *, whole: bool) -> Any:
+    """What decides which of a unit's cells or values count: those with the least come first."""
+    return mark(unit[1], *codes) if whole and unit[0] == "integer" else _md5(unit[1], *codes)
+
+
 def _shown(code: Any, kind: str) -> Any:
     if code is None:
         return None
@@ -502,7 +520,8 @@ def _by_unit(query: q.Query, rows: list[Row]) -> dict[Cell, dict[Any, list[Row]]
         None if key.values is None else [_code(_declared(v, key.kind)) for v in key.values]
         for key in query.keys
     ]
-    marks: dict[tuple[Cell, Any], str] = {}
+    whole = all(key.values is not None or key.kind != "text" for key in query.keys)
+    marks: dict[tuple[Cell, Any], Any] = {}
     for row in rows:
         unit = row[query.unit]
         cells = [(key.kind, evaluate(key.expression, row)[1]) for key in query.keys]
@@ -513,7 +532,7 @@ def _by_unit(query: q.Query, rows: list[Row]) -> dict[Cell, dict[Any, list[Row]]
         ):
             continue
         by_unit.setdefault(unit, {}).setdefault(group, []).append(row)
-        marks[unit, group] = _md5(unit[1], *_cell(group, listed))
+        marks[unit, group] = _place(unit, _cell(group, listed), whole=whole)
     for unit, by_group in by_unit.items():
         chosen = sorted(by_group, key=lambda group: marks[unit, group])
         by_unit[unit] = {group: by_group[group] for group in chosen[: query.contribution.groups]}
@@ -603,7 +622,11 @@ def _total(values: list[int], most: int) -> int:
 def _different(measure: m.Distinct, unit: Cell, rows: list[Row]) -> list[Any]:
     cells = {evaluate(measure.operand, row) for row in rows}
     codes = {_code(cell): cell for cell in cells if cell[1] is not None}
-    return sorted(codes, key=lambda code: _md5(unit[1], _printed(codes[code])))[: measure.rows]
+    places = {
+        code: _place(unit, [_printed(cell)], whole=cell[0] in {"integer", "boolean"})
+        for code, cell in codes.items()
+    }
+    return sorted(codes, key=lambda code: places[code])[: measure.rows]
 
 
 def _printed(cell: Cell) -> Any:

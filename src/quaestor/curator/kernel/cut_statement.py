@@ -2,7 +2,7 @@
 
 Both are what :mod:`quaestor.curator.kernel.statement` makes of one unit's rows; here they meet, by
 unit and cell. Each unit is in as many cells as count (those that do count first, and of the others
-those whose MD5 comes first), its difference in each is clamped to constants of the measure, and
+those whose mark comes first), its difference in each is clamped to constants of the measure, and
 only then are units added up. What it has in cells beyond those becomes one number a unit, clamped.
 Nothing that one unit has changes what is counted of another.
 """
@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from quaestor.curator.kernel.cut_measures import Beyond, Dropped, Excess
-from quaestor.curator.kernel.row_limits import md5_of
 from quaestor.curator.kernel.statement import CellStatement, StatementAuthor
 from quaestor.errors import InvalidParameter
 
@@ -87,8 +86,7 @@ class _CutAuthor:
 
     def _placed(self, met: str) -> str:
         """The same with ``place``, the cell's place among the unit's: those that count first."""
-        mark = md5_of(self.inner.sql, ["u", *self.inner.cell], self.inner.cells.reals)
-        order = ", ".join(["i DESC", mark, *self.inner.cell])
+        order = f"i DESC, {self.inner.order}"
         place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
         return f"SELECT w.*, {place} FROM ({met}) w"  # noqa: S608
 

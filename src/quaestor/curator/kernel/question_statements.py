@@ -8,8 +8,8 @@ outer limits (:mod:`~quaestor.curator.kernel.paired_rows`): one scan, and one ra
 has the numbers of the statements of :mod:`~quaestor.curator.kernel.statement` and
 :mod:`~quaestor.curator.kernel.cut_statement`:
 
-- Both limits keep a unit in the cells whose MD5 comes first, G of them and :math:`G' \ge G`. So
-  those that count are the first of those under outer limits, and a cell's place by MD5 says all:
+- Both limits keep a unit in the cells whose mark comes first, G of them and :math:`G' \ge G`. So
+  those that count are the first of those under outer limits, and the place of a cell says all:
   it counts up to G, and is dropped from there to :math:`G'`.
 - A unit that is in no more than G cells has nothing dropped, and needs no places.
 
@@ -33,7 +33,7 @@ from quaestor.curator.kernel.measures import (
     Units,
     ValueCounts,
 )
-from quaestor.curator.kernel.row_limits import Parted, md5_of
+from quaestor.curator.kernel.row_limits import Parted
 from quaestor.curator.kernel.statement import CellStatement, StatementAuthor, UnitColumns
 from quaestor.curator.kernel.sums_statement import sums_statement
 from quaestor.errors import InvalidParameter
@@ -214,9 +214,7 @@ class _WholeAuthor:
         groups = self.inner.cells.groups
         over = f"SELECT u FROM held GROUP BY u HAVING COUNT(*) > {groups}"  # noqa: S608
         parted = Parted(table=table, rows=by_unit, by=["u"], over_limit=over)
-        mark = md5_of(self.inner.sql, ["u", *self.inner.cell], self.inner.cells.reals)
-        order = ", ".join([mark, *self.inner.cell])  # MD5s can be made to collide
-        place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
+        place = f"row_number() OVER (PARTITION BY u ORDER BY {self.inner.order}) AS place"
         few, many = parted.within(["h.*", first]), parted.over(["h.*"])
         placed = f"{few} UNION ALL SELECT w.*, {place} FROM ({many}) w"  # noqa: S608
         return f"{parted.tables}, {table.format('placed', placed)}"

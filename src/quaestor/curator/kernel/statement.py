@@ -2,7 +2,7 @@
 
 Rows are numbered by cell: declared codes become whole numbers by a join with a list, and what
 matches none is dropped. Then they are added up by unit and cell, each unit is kept in at most so
-many cells (those whose MD5 with the unit comes first), its contribution to each is clamped to
+many cells (those whose mark with the unit comes first), its contribution to each is clamped to
 constants of the measure, and only then are units added up. Nothing that one unit has changes what
 is kept of another.
 
@@ -25,7 +25,7 @@ from quaestor.curator.kernel.measures import (
     Units,
     ValueCounts,
 )
-from quaestor.curator.kernel.row_limits import Parted, few_of_each, md5_of
+from quaestor.curator.kernel.row_limits import Parted, few_of_each, mark_of, md5_of
 from quaestor.curator.scalars.scalar import sized
 from quaestor.curator.scalars.writer import ScalarWriter
 from quaestor.errors import InvalidParameter
@@ -80,6 +80,18 @@ class StatementAuthor:
         numbered = any(key.codes is not None for key in self.cells.keys)
         codes = [f"p{at}" for at, key in enumerate(self.cells.keys) if key.codes is None]
         return ["g"] * numbered + codes
+
+    @property
+    def order(self) -> str:
+        """Which cells of a unit count first; marks may be equal, so cells have the last word."""
+        whole = self._whole_unit and not self.cells.reals
+        whole &= not any(map(self.cells.is_text, self.cell))
+        mark = mark_of(self.sql, ["u", *self.cell], whole=whole, reals=self.cells.reals)
+        return ", ".join([mark, *self.cell])
+
+    @property
+    def _whole_unit(self) -> bool:
+        return self.rows.unit is not None and self.rows.unit.kind == "integer"
 
     def _scalar(self, expression: Expression) -> Scalar:
         return ScalarWriter(self.rows.columns, self.sql).scalar(expression)
@@ -192,9 +204,7 @@ class StatementAuthor:
         """Of each unit's cells, those that count. Rows of one cell have the same rank."""
         if not self.cells.binding:
             return by_unit
-        mark = md5_of(self.sql, ["u", *self.cell], self.cells.reals)
-        order = ", ".join([mark, *self.cell])  # MD5s can be made to collide
-        rank = f"dense_rank() OVER (PARTITION BY u ORDER BY {order})"
+        rank = f"dense_rank() OVER (PARTITION BY u ORDER BY {self.order})"
         names = ["u", *self.cell, *columns]
         return few_of_each(self.sql, by_unit, names, rank=rank, most=self.cells.groups)
 
@@ -292,7 +302,7 @@ class StatementAuthor:
         return f"LEAST(GREATEST({value}, {measure.least}), {measure.most})"
 
     def distinct(self, measure: Distinct) -> str:
-        """Different values: at most so many of each unit, those whose MD5 comes first."""
+        """Different values: at most so many of each unit, those whose mark comes first."""
         x = self._scalar(measure.operand)
         if x.kind == "real":
             raise InvalidParameter("distinct", "a real", "whole numbers, texts, dates, truths")
@@ -304,7 +314,8 @@ class StatementAuthor:
         numbered = self.numbered({"x": value}, {"v": "r.x"})
         by = ", ".join(["u", *self.cell])
         kept = self._kept(f"SELECT DISTINCT {by}, v FROM ({numbered}) s", ["v"])  # noqa: S608
-        order = f"{md5_of(self.sql, ['u', 'v'])}, v"
+        whole = self._whole_unit and x.kind in {"integer", "boolean"}
+        order = f"{mark_of(self.sql, ['u', 'v'], whole=whole)}, v"
         ranked = (
             f"SELECT {by}, v, row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS nth "  # noqa: S608
             f"FROM ({kept}) d WHERE v IS NOT NULL"
