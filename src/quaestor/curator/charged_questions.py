@@ -18,6 +18,7 @@ from quaestor.curator.answers.united_answer import united_answer
 from quaestor.curator.engines.shared_scans import measured_together
 from quaestor.curator.engines.stop import refuse_stopped
 from quaestor.curator.kernel.dated_rows import ChargedBlocks
+from quaestor.curator.kernel.figures import KeptGroups
 from quaestor.curator.pricing.priced_compound import PricedCompound
 from quaestor.curator.pricing.would_fit import refusal
 from quaestor.curator.stored_answers import repeated_answer
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from quaestor.ledger.price import Request
 
     Progress = Callable[[str], None]
+    _Figures = list[tuple[Prepared, Exact | KeptGroups]]
+    """What the measurements of a question gave."""
 
 __all__ = ["ChargedQuestion", "one_line", "released", "reserved"]
 
@@ -126,16 +129,21 @@ def released(
     Nobody, this caller or another, sees the end of the engine's work but at a time step: neither an
     answer, nor a failure, nor that the question has an answer now. What was stopped until then has
     none, whether or not the engine had finished. Noise is drawn after the wait, so that a crash
-    meanwhile leaves charges that can be completed.
+    meanwhile leaves charges that can be completed. Where engines keep private groups until it is
+    drawn which are shown, these are fetched within steps of their own.
     """
     progress("computing")
     reached = [_reached(question) for question in questions]
     with _at_steps(time_step):
         exact = _measured([q if up else None for q, up in zip(questions, reached, strict=True)])
-    made = [
-        _drawn_answer(question, figures, progress)
-        for question, figures in zip(questions, exact, strict=True)
-    ]
+    pairs = list(zip(questions, exact, strict=True))
+    if not any(engine.keeps(one) for question in questions for engine, one in question.ready):
+        made = [_answered(q, _drawn(q, figures, progress)) for q, figures in pairs]
+    else:
+        with _at_steps(time_step):
+            drawn = [_drawn(question, figures, progress) for question, figures in pairs]
+            _forget_kept(exact)
+        made = [_answered(q, found) for q, found in zip(questions, drawn, strict=True)]
     for question, answer in zip(questions, made, strict=True):
         if isinstance(answer, EngineFailed):
             for engine, _ in question.ready:
@@ -157,9 +165,7 @@ def _reached(question: ChargedQuestion) -> bool:
     return True
 
 
-def _measured(
-    questions: Sequence[ChargedQuestion | None],
-) -> list[list[tuple[Prepared, Exact]] | None]:
+def _measured(questions: Sequence[ChargedQuestion | None]) -> list[_Figures | None]:
     """The exact figures of questions, by as few statements as possible; None for what fails."""
     asked = [ready for question in filter(None, questions) for ready in question.ready]
     try:
@@ -176,30 +182,48 @@ def _measured(
     ]
 
 
-def _drawn_answer(
-    question: ChargedQuestion,
-    exact: Sequence[tuple[Prepared, Exact]] | None,
-    progress: Progress,
-) -> Answer | EngineFailed:
-    """The answer with its noise, which is in the ledger; or that there is none."""
-    asked, payer, charge, _ = question
+def _forget_kept(exact: Sequence[_Figures | None]) -> None:
+    """Let engines forget the rows that they have kept."""
+    for figures in filter(None, exact):
+        for _, each in figures:
+            if isinstance(each, KeptGroups):
+                each.close()
+
+
+def _drawn(
+    question: ChargedQuestion, exact: _Figures | None, progress: Progress
+) -> list[Released] | None:
+    """What is drawn for a question, which is marked durably before; None if it fails."""
     if exact is None:
-        return EngineFailed()
+        return None
+    charge = question.charge
     try:
         refuse_stopped()
         charge.drawing()
         progress("drawing noise")
-        made = _drawn(exact, charge.request, _paid_blocks(payer, charge.request))
-        answer = _noted(_signed(_answer(asked, made), charge, payer, asked.cost), question)
+        found = _noisy(exact, charge.request, _paid_blocks(question.payer, charge.request))
+        for (engine, _), (_, each) in zip(question.ready, exact, strict=True):
+            engine.count_corrections(each)
+    except Exception:  # noqa: BLE001  # whatever it says may be about somebody
+        return None
+    return found
+
+
+def _answered(question: ChargedQuestion, drawn: list[Released] | None) -> Answer | EngineFailed:
+    """The answer, which is in the ledger; or that there is none."""
+    asked, payer, charge, _ = question
+    if drawn is None:
+        return EngineFailed()
+    try:
+        refuse_stopped()
+        answer = _noted(_signed(_answer(asked, drawn), charge, payer, asked.cost), question)
         charge.release(answer.to_json())
     except Exception:  # noqa: BLE001  # whatever it says may be about somebody
         return EngineFailed()
     return answer
 
 
-def _drawn(
-    exact: Sequence[tuple[Prepared, Exact]], paid: Request, blocks: ChargedBlocks | None
-) -> list[Released]:
+def _noisy(exact: _Figures, paid: Request, blocks: ChargedBlocks | None) -> list[Released]:
     """The figures with noise of all measurements, each for its own part of what was charged.
 
     The charge is cut into what the measurements cost, one after the other, and has to be just that:

@@ -19,6 +19,7 @@ from tests.curator.kernel import (
     dated,
     drawing,
     gathering,
+    keeping,
     pointed,
     prices,
     questions,
@@ -81,6 +82,7 @@ def main() -> int:
             drawing.wrongs,
             gathering.wrongs,
             lambda: rowwise.wrongs(sides["whole"].dialect, range(60)),
+            lambda: _kept(Path(folder)),
             lambda: pointed.wrongs(sides, every=False),
             lambda: _dated(Path(folder)),
             lambda: questions.wrongs(clinics, cases),
@@ -101,6 +103,15 @@ def _dated(folder: Path) -> list[str]:
     sides = dated.duckdb_dated(at)
     wrong = dated.wrongs(sides, stored=("moments",))
     sides["base"].close()
+    return wrong
+
+
+def _kept(folder: Path) -> list[str]:
+    """Private groups that are kept, on DuckDB: their statements are the same everywhere."""
+    (at := folder / "kept").mkdir()
+    sides = duckdb_sides(at)
+    wrong = keeping.wrongs(sides, at)
+    sides["whole"].close()
     return wrong
 
 

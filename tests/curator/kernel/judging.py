@@ -22,6 +22,7 @@ from quaestor.errors import QuaestorError
 from tests.curator.door import Drawn, Seen, figures_of
 from tests.curator.hostile.verdict import Violation, violations
 from tests.curator.kernel.attack import MARK, Attacker
+from tests.curator.kernel.kept_rows import differences
 from tests.curator.kernel.tables import among
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.measurement import Measurement
     from tests.curator.kernel.tables import Side
 
-__all__ = ["Found", "Tally", "attacked", "judged", "neighbours", "outcome", "written"]
+__all__ = ["Found", "Tally", "attacked", "judged", "mentioned", "neighbours", "outcome", "written"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,8 @@ class Found:
     refusal: tuple[str, str] | None = None
     failure: str | None = None
     statements: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    """Of groups that the engine keeps: how they differ from those that come."""
 
 
 @dataclass(slots=True)
@@ -52,7 +55,7 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
 
 
-def _mentioned(measurement: Measurement) -> frozenset[str]:
+def mentioned(measurement: Measurement) -> frozenset[str]:
     """The columns that are mentioned anywhere; found without any code from outside the kernel."""
     return frozenset(node.name for node in _nodes(measurement) if type(node) is Column)
 
@@ -73,7 +76,7 @@ def outcome(measurement: Measurement, side: Side) -> Found:
         prepared = prepare(
             measurement,
             table=side.table,
-            wanted=_mentioned(measurement),
+            wanted=mentioned(measurement),
             database=side,
         )
     except QuaestorError as error:
@@ -82,14 +85,16 @@ def outcome(measurement: Measurement, side: Side) -> Found:
         return Found(failure=f"{type(error).__name__}: {error}"[:400])
     statements = tuple(each.sql for each in prepared.statements)
     try:
-        return Found(exact=prepared.exact(), statements=statements)
+        exact = prepared.exact()
+        wrong = tuple(differences(prepared, exact))
+        return Found(exact=exact, statements=statements, wrong=wrong)
     except Exception as error:  # noqa: BLE001 (whatever it is)
         return Found(failure=f"{type(error).__name__}: {error}"[:400], statements=statements)
 
 
 def written(measurement: Measurement, side: Side) -> tuple[str, ...]:
     """The statements of a measurement; none if it is refused."""
-    names = _mentioned(measurement)
+    names = mentioned(measurement)
     try:
         made = prepare(measurement, table=side.table, wanted=names, database=side)
     except QuaestorError:
@@ -117,6 +122,7 @@ def neighbours(
     assert whole.exact is not None
     assert less.exact is not None
     found = judged(measurement, whole.exact, less.exact, same=other == "orphans")
+    found += [*whole.wrong, *less.wrong]
     changed = whole.exact.units != less.exact.units or whole.exact.values != less.exact.values
     return "moved" if changed else "equal", found
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from quaestor.curator.catalog.model import Catalog, ColumnFacts, Source, Table
-from quaestor.curator.engines.engine import columns_from
+from quaestor.curator.engines.engine import columns_from, kept_rows_of
 from quaestor.curator.language.query import Contribution
 
 if TYPE_CHECKING:
@@ -281,6 +281,10 @@ class Side:
     def columns(self, sql: str) -> Any:
         """The columns of a statement."""
         return columns_from(self._connection, sql)
+
+    def kept_rows(self) -> Any:
+        """Where the rows of one question are kept."""
+        return kept_rows_of(self._connection)
 
     def close(self) -> None:
         """Let go of the connection, which all sides share."""

@@ -101,6 +101,9 @@ class _Place:
 
     columns = rows
 
+    def kept_rows(self) -> None:
+        """Nothing is kept."""
+
     def prepared(self, measurement: Measurement) -> Prepared:
         """A measurement's statements."""
         return prepare(measurement, table=self.table, wanted=set(_TYPES) | {"n"}, database=self)

@@ -21,12 +21,15 @@ from quaestor.errors import EngineFailed, InvalidParameter, QuaestorError, Sourc
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from quaestor.curator.catalog.model import Catalog, Table
     from quaestor.curator.engines.engine_work import EngineWork
     from quaestor.curator.kernel.engine_columns import EngineColumns
-    from quaestor.curator.kernel.figures import Exact, Prepared
+    from quaestor.curator.kernel.figures import Exact, KeptGroups, Prepared
     from quaestor.curator.kernel.measurement import Measurement
-    from quaestor.curator.kernel.relations import Base
+    from quaestor.curator.kernel.relations import Base, KeptRows
     from quaestor.curator.language.query import Relation
     from quaestor.curator.scalars.dialect import Dialect
 
@@ -36,6 +39,7 @@ __all__ = [
     "EnginePool",
     "columns_from",
     "engine_for",
+    "kept_rows_of",
     "place_of",
     "tables_of",
 ]
@@ -68,6 +72,12 @@ def columns_from(connection: Connection, sql: str) -> EngineColumns | list[tuple
     return way(sql)
 
 
+def kept_rows_of(connection: Connection) -> KeptRows | None:
+    """Where rows of one question are kept, if the connection has a way to keep them."""
+    way: Callable[[], KeptRows | None] = getattr(connection, "kept_rows", lambda: None)
+    return way()
+
+
 class _Quiet:
     """A connection whose failures all look the same."""
 
@@ -85,6 +95,30 @@ class _Quiet:
 
     def columns(self, sql: str) -> EngineColumns | list[tuple[Any, ...]]:
         return _quietly(lambda: columns_from(self._connection, sql))
+
+    def kept_rows(self) -> KeptRows | None:
+        rows = _quietly(lambda: kept_rows_of(self._connection))
+        return None if rows is None else _QuietRows(rows)
+
+
+class _QuietRows:
+    """The same of rows that an engine keeps."""
+
+    def __init__(self, rows: KeptRows) -> None:
+        self._rows = rows
+
+    def keep(self, sql: str, *, by: str = "") -> str:
+        return _quietly(lambda: self._rows.keep(sql, by=by))
+
+    def offer(self, numbers: NDArray[np.int64]) -> str:
+        return _quietly(lambda: self._rows.offer(numbers))
+
+    def columns(self, sql: str) -> EngineColumns | list[tuple[Any, ...]]:
+        return _quietly(lambda: self._rows.columns(sql))
+
+    def close(self) -> None:
+        with suppress(Exception):
+            self._rows.close()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,7 +167,14 @@ class Engine:
                 return
         raise EngineFailed
 
-    def measure(self, measurement: Measurement) -> tuple[Prepared, Exact]:
+    def keeps(self, measurement: Measurement) -> bool:
+        """Whether figures stay here until it is drawn which groups are shown: so far as is public.
+
+        It is a matter of the engine and the keys alone.
+        """
+        return measurement.cells.count is None and hasattr(self.connection, "kept_rows")
+
+    def measure(self, measurement: Measurement) -> tuple[Prepared, Exact | KeptGroups]:
         """The exact figures of a measurement, and what draws noise on them.
 
         Statements that rely on a schema that has changed are written once more.
@@ -144,14 +185,16 @@ class Engine:
         for _ in range(2):
             prepared = self.prepare(measurement)
             with suppress(SchemaChanged):
-                exact = _quietly(prepared.exact)
-                with self._lock:
-                    self.corrections += exact.corrections
-                return prepared, exact
+                return prepared, _quietly(prepared.measured)
             with self._lock:
                 self._prepared.clear()
                 self._quiet = _Quiet(self.connection)
         raise EngineFailed
+
+    def count_corrections(self, exact: Exact | KeptGroups) -> None:
+        """Count the figures that had to be corrected, once they have come back."""
+        with self._lock:
+            self.corrections += exact.corrections
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.curator.engines.stop import refuse_stopped
 from quaestor.curator.kernel.draws import NoisyTop
+from quaestor.curator.kernel.figures import KeptGroups
 from quaestor.curator.kernel.question_statements import counts_units
 from quaestor.errors import QuaestorError
 
@@ -30,12 +31,12 @@ _MOST_DRAWS = 24
 
 def measured_together(
     asked: Sequence[tuple[Engine, Measurement]],
-) -> list[tuple[Prepared, Exact] | None]:
+) -> list[tuple[Prepared, Exact | KeptGroups] | None]:
     """The exact figures of measurements, each with what draws its noise; None for what fails.
 
     If a statement for several fails, each is measured by itself.
     """
-    found: list[tuple[Prepared, Exact] | None] = [None] * len(asked)
+    found: list[tuple[Prepared, Exact | KeptGroups] | None] = [None] * len(asked)
     for places in _sharing(asked):
         engine = asked[places[0]][0]
         measurements = [asked[place][1] for place in places]
@@ -59,8 +60,10 @@ def united(measurements: Sequence[Measurement]) -> Measurement:
     return replace(measurements[0], draws=tuple(draws))
 
 
-def _own(exact: Exact, measurement: Measurement) -> Exact:
+def _own(exact: Exact | KeptGroups, measurement: Measurement) -> Exact | KeptGroups:
     """The figures of one of several measurements, and of no other."""
+    if isinstance(exact, KeptGroups):
+        return exact.only(measurement.measures)
     values = {measure: exact.values[measure] for measure in measurement.measures}
     counted = counts_units(measurement.cells, measurement.measures)
     units = exact.units if counted else [0] * len(exact.units)

@@ -11,6 +11,7 @@
 ``statement``      the outermost statements: one row a unit and cell, every contribution clamped
 ``sums_statement`` many sums at once: rows of units within all limits are added up where they are
 ``cut_statement``  what a unit has under inner and under outer limits, clamped
+``kept_groups``    private groups that stay with the engine, but for those that are shown
 ``figures``        from the engine's rows to corrected whole numbers, to noise
 =================  ================================================================================
 

@@ -258,7 +258,9 @@ class _ByUnits(Draw):
         return self.count * Fraction(self.one.delta)
 
     @staticmethod
-    def _counted(units: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    def _counted(
+        units: Sequence[int] | NDArray[np.int64],
+    ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """The groups that have units: their numbers of units, and their places."""
         counts = _held(units, 0, _MOST_FIGURE)
         groups = np.flatnonzero(counts)
@@ -281,7 +283,9 @@ class NoisyUnits(_ByUnits):
         if type(self.measure) is not Units or type(self.mechanism) is not PartitionSelection:
             raise InvalidParameter("choice", self.measure, "of groups by their units")
 
-    def draw(self, units: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    def draw(
+        self, units: Sequence[int] | NDArray[np.int64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
         """The places of the groups that are shown, in order, and their noisy numbers of units."""
         counts, groups = self._counted(units)
         shown, noisy = self.mechanism.among(counts)
@@ -300,7 +304,7 @@ class ShownGroups(_ByUnits):
         if type(self.measure) is not Units or type(self.mechanism) is not OptimalSelection:
             raise InvalidParameter("choice", self.measure, "of groups by their units")
 
-    def draw(self, units: Sequence[int]) -> NDArray[np.intp]:
+    def draw(self, units: Sequence[int] | NDArray[np.int64]) -> NDArray[np.intp]:
         """The places of the groups that are shown, in their order."""
         counts, groups = self._counted(units)
         return groups[self.mechanism.among(counts)]

@@ -23,6 +23,7 @@ from quaestor.curator.kernel.draws import (
     ShownGroups,
 )
 from quaestor.curator.kernel.gathered_figures import Exact, PrivateGroups, gathered
+from quaestor.curator.kernel.kept_groups import KeptGroups, kept_groups
 from quaestor.curator.kernel.measures import JointTotals, UnitBins
 from quaestor.curator.kernel.paired_rows import paired_rows
 from quaestor.curator.kernel.question_statements import paired_statements, statements_of
@@ -45,7 +46,16 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.statement import CellStatement
     from quaestor.curator.language.expressions import Value
 
-__all__ = ["Exact", "Prepared", "Released", "drawn", "gathered", "prepare"]
+__all__ = [
+    "Exact",
+    "KeptGroups",
+    "Prepared",
+    "Released",
+    "drawn",
+    "drawn_of_kept",
+    "gathered",
+    "prepare",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +84,20 @@ class Prepared:
         answers = [(each, self.database.columns(each.sql)) for each in self.statements]
         return gathered(self.measurement.cells, answers)
 
+    def measured(self) -> Exact | KeptGroups:
+        """The exact figures; those of private groups stay with an engine that keeps rows."""
+        rows = self.database.kept_rows() if self.measurement.cells.count is None else None
+        if rows is None:
+            return self.exact()
+        try:
+            return kept_groups(self.measurement, self.statements, self.database, rows)
+        except BaseException:
+            rows.close()
+            raise
+
     def draw(
         self,
-        exact: Exact,
+        exact: Exact | KeptGroups,
         *,
         paid: tuple[Release, ...],
         dataset: str,
@@ -90,7 +111,7 @@ class Prepared:
         asked = self.measurement
         if (tuple(paid), dataset, blocks) != (asked.releases, asked.dataset, asked.blocks):
             raise InvalidParameter("paid", paid, "what the measurement costs")
-        return drawn(asked, exact)
+        return drawn(asked, exact) if isinstance(exact, Exact) else drawn_of_kept(asked, exact)
 
 
 def prepare(
@@ -145,15 +166,33 @@ def drawn(measurement: Measurement, exact: Exact) -> Released:
     choice = measurement.choice
     figures: dict[Draw, NDArray[np.int64]] = {}
     places = np.arange(len(exact.units), dtype=np.intp)
-    groups = None
     if isinstance(choice, NoisyUnits):
         places, figures[choice] = choice.draw(exact.units)
     elif isinstance(choice, ShownGroups):
         places = choice.draw(exact.units)
     elif isinstance(choice, NoisyTop):
         places = np.array(choice.draw(exact.values[choice.measure]), np.intp)
-    if exact.groups is not None:
-        groups = _taken(exact.groups, places)
+    return _released(measurement, exact, places, figures)
+
+
+def drawn_of_kept(measurement: Measurement, kept: KeptGroups) -> Released:
+    """The same where the engine keeps the groups: it is asked for those that are chosen."""
+    choice = measurement.choice
+    if not isinstance(choice, NoisyUnits | ShownGroups):
+        raise InvalidParameter("choice", choice, "of groups by units, if they are private")
+    exact, noisy = kept.shown(choice)
+    figures: dict[Draw, NDArray[np.int64]] = {} if noisy is None else {choice: noisy}
+    return _released(measurement, exact, np.arange(len(exact.units), dtype=np.intp), figures)
+
+
+def _released(
+    measurement: Measurement,
+    exact: Exact,
+    places: NDArray[np.intp],
+    figures: dict[Draw, NDArray[np.int64]],
+) -> Released:
+    """What is drawn of the cells that are shown, and their keys."""
+    groups = None if exact.groups is None else _taken(exact.groups, places)
     centres: dict[Measure, NDArray[np.int64]] = {}
     for draw in measurement.draws:
         if isinstance(draw, NoisyReach):

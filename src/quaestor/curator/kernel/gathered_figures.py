@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from quaestor.curator.kernel.statement import CellStatement
     from quaestor.curator.language.expressions import Value
 
-__all__ = ["Exact", "PrivateGroups", "gathered"]
+__all__ = ["Exact", "PrivateGroups", "gathered", "is_by_cell", "overall", "width_of"]
 
 _FARTHEST = 2**62
 
@@ -44,8 +44,10 @@ _FARTHEST = 2**62
 class PrivateGroups(Sequence["tuple[Value, ...]"]):
     """The keys of private groups: codes in columns, made values of where they are looked at."""
 
-    def __init__(self, asked: Cells, codes: list[NDArray[Any]], count: int) -> None:
-        self._asked, self._codes, self._count = asked, codes, count
+    def __init__(self, asked: Cells, found: PrivateCells) -> None:
+        self._asked, self._codes, self._count = asked, found.codes, found.count
+        self.own = found.own
+        """Which group each row of the first statement is of."""
 
     def __len__(self) -> int:
         return self._count
@@ -114,7 +116,7 @@ def gathered(asked: Cells, answers: Sequence[tuple[CellStatement, EngineColumns 
     numbered = any(key.codes is not None for key in asked.keys)
     wide = int(numbered) + sum(key.codes is None for key in asked.keys)
     held = [
-        (statement, columns_of(answer, _width(statement) + wide * _by_cell(statement)))
+        (statement, columns_of(answer, width_of(statement) + wide * is_by_cell(statement)))
         for statement, answer in answers
     ]
     private = None
@@ -123,11 +125,11 @@ def gathered(asked: Cells, answers: Sequence[tuple[CellStatement, EngineColumns 
         private = PrivateCells(first[:wide], len(first[0]))
     size = asked.count if private is None else private.count
     assert size is not None  # noqa: S101  # by its definition
-    groups = None if private is None else PrivateGroups(asked, private.codes, size)
+    groups = None if private is None else PrivateGroups(asked, private)
     exact = Exact(groups=groups, units=[0] * size)
     for at, (statement, columns) in enumerate(held):
-        if not _by_cell(statement):
-            _overall(statement.measures, columns, exact)
+        if not is_by_cell(statement):
+            _add(exact, *overall(statement.measures, columns))
             continue
         cell, figures = columns[:wide], columns[wide:]
         rows = len(columns[0])
@@ -204,7 +206,8 @@ class _CellRows:
         ]
 
 
-def _width(statement: CellStatement) -> int:
+def width_of(statement: CellStatement) -> int:
+    """How many columns a statement returns besides those that say which cell."""
     measure = statement.measures[0] if statement.measures and not statement.whole else None
     if isinstance(measure, ValueCounts | UnitBins):
         return 2
@@ -215,16 +218,29 @@ def _width(statement: CellStatement) -> int:
     return 1 + sum(len(m.totals) if isinstance(m, JointTotals) else 1 for m in statement.measures)
 
 
-def _by_cell(statement: CellStatement) -> bool:
+def is_by_cell(statement: CellStatement) -> bool:
+    """Whether a statement returns cells; else one row for the whole question."""
     return statement.whole or not statement.measures or statement.measures[0].by_cell
 
 
-def _overall(measures: Sequence[Measure], columns: list[Column], exact: Exact) -> None:
-    """One number for the whole question, of every measure; nothing where there is no row."""
+def overall(
+    measures: Sequence[Measure], columns: list[Column]
+) -> tuple[dict[Measure, list[int]], int]:
+    """One number for the whole question, of every measure, and how many had to be corrected.
+
+    Nothing where there is no row.
+    """
+    found, corrections = {}, 0
     for measure, column in zip(measures, columns, strict=True):
         numbers, corrected = whole_numbers(column[:1], low=0, high=_FARTHEST)
-        exact.corrections += corrected
-        exact.values[measure] = numbers.tolist() or [0]
+        corrections += corrected
+        found[measure] = numbers.tolist() or [0]
+    return found, corrections
+
+
+def _add(exact: Exact, values: dict[Measure, list[int]], corrections: int) -> None:
+    exact.values.update(values)
+    exact.corrections += corrections
 
 
 def _plain(statement: CellStatement, there: _CellRows, figures: list[Column]) -> None:
@@ -234,4 +250,5 @@ def _plain(statement: CellStatement, there: _CellRows, figures: list[Column]) ->
         parts = len(measure.totals) if isinstance(measure, JointTotals) else 1
         columns = [there.by_cell(next(left), low=low) for _ in range(parts)]
         there.exact.values[measure] = columns if isinstance(measure, JointTotals) else columns[0]
-    _overall([each for each in statement.measures if not each.by_cell], list(left), there.exact)
+    of_all = [each for each in statement.measures if not each.by_cell]
+    _add(there.exact, *overall(of_all, list(left)))

@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from collections.abc import Set as AbstractSet
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from quaestor.curator.catalog.model import ColumnFacts, Table
     from quaestor.curator.kernel.dated_rows import ChargedBlocks
     from quaestor.curator.kernel.engine_columns import EngineColumns
 
-__all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "Relations"]
+__all__ = ["MOST_ROWS", "Base", "Database", "EngineRows", "KeptRows", "Relations"]
 
 _PLAIN_NUMBERS: Final = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 _PLAIN_TEXTS: Final = {"VARCHAR", "TEXT", "CHARACTER VARYING", "UUID"}
@@ -65,6 +68,29 @@ class Database(Protocol):
 
     def columns(self, sql: str) -> EngineColumns | list[tuple[Any, ...]]:
         """What a statement returns, in columns where the engine has a way to hand them over."""
+
+    def kept_rows(self) -> KeptRows | None:
+        """Where the rows of one question's statements are kept, on engines that can."""
+
+
+class KeptRows(Protocol):
+    """What statements of one question returned, kept by the engine: later ones read just that."""
+
+    def keep(self, sql: str, *, by: str = "") -> str:
+        """Run a statement and keep its rows; the name of the relation that they are in.
+
+        They have numbers in a column ``nth``. Where they are kept ``by`` a column, those with the
+        same value in it follow each other, within every stretch of 2**33 numbers.
+        """
+
+    def offer(self, numbers: NDArray[np.int64]) -> str:
+        """Make numbers known to the engine; the name of the relation, whose column is ``nth``."""
+
+    def columns(self, sql: str) -> EngineColumns | list[tuple[Any, ...]]:
+        """What a statement returns that reads kept rows."""
+
+    def close(self) -> None:
+        """Forget the rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from quaestor.curator.catalog.model import Catalog, Table
+    from quaestor.curator.engines.duckdb.kept_rows import DuckKeptRows
     from quaestor.curator.engines.duckdb.text_system import TextSystem
 
 __all__ = ["DuckConnection"]
@@ -127,9 +129,20 @@ class DuckConnection:
         handed over as floats.
         """
         with self._asked(sql) as cursor:
-            if {str(column[1]) for column in cursor.description} <= _IN_ARRAYS:
-                return EngineColumns(tuple(cursor.fetchnumpy().values()))
-            return list(cursor.fetchall())
+            return _fetched(cursor)
+
+    def kept_rows(self) -> DuckKeptRows:
+        """Where the rows of one question are kept, on a cursor of its own."""
+        from quaestor.curator.engines.duckdb.kept_rows import DuckKeptRows
+
+        cursor = self._connection.cursor()
+        cursor.execute("SET enable_progress_bar = false")
+        return DuckKeptRows(
+            cursor,
+            make_views=partial(self._make_views, made=set()),
+            fetched=_fetched,
+            locked=[*self._attached.values()],
+        )
 
     @contextmanager
     def _asked(self, sql: str) -> Iterator[Any]:
@@ -141,15 +154,22 @@ class DuckConnection:
             with stoppable(cursor.interrupt):
                 yield cursor.execute(sql)
 
-    def _make_views(self, cursor: Any, sql: str) -> None:
-        """Make the views that a statement reads: of snapshots that are current, and of files."""
-        views = {each.view: self._copy_of(each) for each in self._prepared if each.view in sql}
+    def _make_views(self, cursor: Any, sql: str, made: set[str] | None = None) -> None:
+        """Make the views that a statement reads: of snapshots that are current, and of files.
+
+        But for those that were made for an earlier statement on the same cursor.
+        """
+        made = set() if made is None else made
+        wanted = [each for each in self._prepared if each.view in sql and each.view not in made]
+        views = {each.view: self._copy_of(each) for each in wanted}
         sources = [sql, *views.values()]
         for files in self._parquet:
-            if any(files.view in source for source in sources):
+            if any(files.view in source for source in sources) and files.view not in made:
                 files.register(cursor)
+                made.add(files.view)
         for view, source in views.items():
             cursor.execute(f"CREATE TEMP VIEW {view} AS SELECT * FROM {source}")  # noqa: S608
+            made.add(view)
 
     def _copy_of(self, prepared: _PreparedTable) -> str:
         """A table's snapshot, if it is current; else the table itself."""
@@ -272,6 +292,13 @@ class DuckConnection:
             raise SourceUnavailable(table.name, f"{table.source.files} cannot be read")
         self._parquet.append(files)
         return Base(sql=files.view, types={column[0]: column[1] for column in columns})
+
+
+def _fetched(cursor: Any) -> EngineColumns | list[tuple[Any, ...]]:
+    """What a statement that has run returns: in arrays, if these hold its types."""
+    if {str(column[1]) for column in cursor.description} <= _IN_ARRAYS:
+        return EngineColumns(tuple(cursor.fetchnumpy().values()))
+    return list(cursor.fetchall())
 
 
 @dataclass(frozen=True, slots=True)

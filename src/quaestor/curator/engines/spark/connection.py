@@ -10,6 +10,7 @@ from uuid import uuid4
 from quaestor.curator.engines.engine_work import EngineWork
 from quaestor.curator.engines.files import found, kind_of, named_columns, pattern_of
 from quaestor.curator.engines.spark.dialect import SPARK
+from quaestor.curator.engines.spark.kept_rows import SparkKeptRows
 from quaestor.curator.engines.spark.text_rows import TEXT_SETTINGS, text_frame
 from quaestor.curator.engines.stop import stoppable
 from quaestor.curator.kernel.engine_columns import EngineColumns
@@ -17,6 +18,8 @@ from quaestor.curator.kernel.relations import Base
 from quaestor.errors import MissingExtra, SourceUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from quaestor.curator.catalog.model import Catalog, Table
 
 __all__ = ["SparkConnection"]
@@ -85,8 +88,16 @@ class SparkConnection:
         """
         return EngineColumns(tuple(map(_column, self._table(sql).columns)))
 
+    def kept_rows(self) -> SparkKeptRows:
+        """Where the rows of one question are kept."""
+        return SparkKeptRows(self._session, tagged=self._tagged, columns=self.columns)
+
     def _table(self, sql: str) -> Any:
-        """What a statement returns, in Arrow's columns; its jobs have a tag of their own.
+        """What a statement returns, in Arrow's columns."""
+        return self._tagged(lambda: self._session.sql(sql).toArrow())
+
+    def _tagged(self, action: Callable[[], Any]) -> Any:
+        """What an action gives whose jobs have a tag of their own, by which they are stopped.
 
         Tags of a session's are known to the thread that has set them alone: a stop from another
         thread would find none. So it is the context's, but for Connect, where it is the server
@@ -103,7 +114,7 @@ class SparkConnection:
         self._tags.add(tag)
         try:
             with stoppable(lambda: interrupt(tag)):
-                return session.sql(sql).toArrow()
+                return action()
         finally:
             self._tags.discard(tag)
             remove(tag)
