@@ -78,6 +78,8 @@ def check_count(
     field: str, value: object, *, smallest: int = 1, largest: int = LARGEST_COUNT
 ) -> int:
     """Return ``value`` as a whole number in range, or raise :class:`InvalidParameter`."""
+    if type(value) is int and smallest <= value <= largest:
+        return value  # the usual case, and quick
     valid = f"a whole number from {smallest} to {largest}"
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InvalidParameter(field, value, valid)
