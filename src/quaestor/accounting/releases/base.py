@@ -313,17 +313,25 @@ class Release:
     def with_record_replaced(self) -> Release:
         """The release as it looks to somebody whose record changes within its database.
 
+        As a person who goes and another one who comes, unless a kind knows better.
+
         Raises:
-            InvalidParameter: nothing is known of two changes of this kind of release.
+            InvalidParameter: only moments are known, and nothing of two changes of them.
         """
-        raise InvalidParameter(
-            "neighbours",
-            "replace_record",
-            (
-                f'"add_remove" or "replace" when {type(self).__name__} is among the releases: '
-                "no bound is known for replacing one record of it"
-            ),
-        )
+        if self.neighbours == "replace_record":
+            return self
+        if self.known_by_moments:
+            raise InvalidParameter(
+                "neighbours",
+                "replace_record",
+                (
+                    f'"add_remove" or "replace" when {type(self).__name__} is among the releases: '
+                    "no bound is known for replacing one record of it"
+                ),
+            )
+        from quaestor.accounting.releases.derived.replaced_record import ReplacedRecord
+
+        return ReplacedRecord(release=self)
 
     def with_group(self, size: int) -> Release | None:  # noqa: ARG002
         """The release as it looks to so many people who change together; None where not known.
