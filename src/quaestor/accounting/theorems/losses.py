@@ -113,8 +113,9 @@ class WorstDirection(Profile):
 
     def _renewed(self) -> WorstDirection:
         """Nothing yet, under the same theorem."""
-        fresh = WorstDirection(())
-        fresh.theorem = self.theorem
+        fresh = copy(self)
+        fresh.__dict__.pop("_least", None)
+        fresh._directions, fresh._brackets = [], None
         return fresh
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
