@@ -164,6 +164,9 @@ class Release:
     moments_of_rho: ClassVar[bool] = False
     """Whether its moments are known by its rho alone, as those of a Gaussian are."""
 
+    worst_varies: ClassVar[bool] = False
+    """Whether the worst of its kind is another one for another question: see ``worst_losses``."""
+
     counts_people: ClassVar[bool] = False
     """Whether its promise is about data of one size, or about places in an order. Both change with
     everybody who is left out, so a Poisson sample of it is not known. Kinds that are made of other
@@ -179,6 +182,10 @@ class Release:
     def least_losses(self) -> tuple[Law, ...]:
         """Laws of at most the privacy loss, for the lower ends of answers."""
         return self.losses()
+
+    def worst_losses(self, order: float) -> tuple[Law, ...]:  # noqa: ARG002
+        """The same of the worst of its kind where the moment of this order decides, about."""
+        return self.least_losses()
 
     def at_least(self) -> Release:
         """A release that it tells at least as much as: itself, where what it tells is known."""
