@@ -13,7 +13,7 @@ import pytest
 
 import quaestor as q
 from quaestor.accounting.releases import RELEASES, Repeated
-from quaestor.accounting.releases.derived.replaced_record import ReplacedRecord
+from quaestor.accounting.releases.derived.two_changes import ReplacedRecord
 
 if TYPE_CHECKING:
     from quaestor import Release

@@ -336,7 +336,7 @@ class Release:
                     "no bound is known for replacing one record of it"
                 ),
             )
-        from quaestor.accounting.releases.derived.replaced_record import ReplacedRecord
+        from quaestor.accounting.releases.derived.two_changes import ReplacedRecord
 
         return ReplacedRecord(release=self)
 

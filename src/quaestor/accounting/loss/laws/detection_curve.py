@@ -75,7 +75,7 @@ def detection_loss(
 def replaced_loss(removing: Points, adding: Points) -> FiniteLoss:
     """The law of a person who goes and another one who comes, from points of either change.
 
-    See :mod:`quaestor.accounting.releases.derived.replaced_record`.
+    See :mod:`quaestor.accounting.releases.derived.two_changes`.
     """
     with working_precision(_BITS):
         goes, comes = (_corners(_lines(*each)) for each in ((removing, adding), (adding, removing)))
