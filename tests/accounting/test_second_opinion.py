@@ -52,6 +52,7 @@ from quaestor.accounting.curves.profile import Profile
 from quaestor.accounting.numerics.gaussian_tails import gaussian_tail, lattice_tail
 from quaestor.accounting.releases import RELEASES
 from quaestor.accounting.second_opinion import Corroborated, SecondOpinion
+from quaestor.accounting.theorems.black_boxes import BlackBoxes
 from tests.oracles import pairs
 
 if TYPE_CHECKING:
@@ -321,6 +322,46 @@ class _Wrong(Profile):
 
 
 LOST = PoissonSampled(release=DiscreteGaussian(sigma=0.5, sensitivity=40), rate=0.1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_black_boxes_are_known_by_their_numbers(seed: int) -> None:
+    rng = random.Random(seed)
+    boxes = [
+        ApproxDP(
+            epsilon=0.0 if rng.random() < 0.1 else logarithmic(rng, 1e-6, 3.0),
+            delta=0.0 if seed == 0 else logarithmic(rng, 1e-15, 1e-3),
+        )
+        * rng.randint(1, 5)
+        for _ in range(90)
+    ]
+    history = BlackBoxes.of(boxes)
+    counts = [(mpf(epsilon), mpf(delta), n) for epsilon, delta, n in history.steps]
+    with mpmath.workdps(60):
+        kept = mpmath.fprod((1 - delta) ** n for _, delta, n in counts)
+        largest = mpmath.fsum(epsilon * n for epsilon, _, n in counts)
+        overlap = mpmath.fprod(
+            ((1 - delta) * mpmath.sech(epsilon / 2)) ** n for epsilon, delta, n in counts
+        )
+        alone = max(
+            delta + (1 - delta) * (1 - mpmath.exp(-epsilon)) / (1 + mpmath.exp(-epsilon))
+            for epsilon, delta, _ in counts
+        )
+    opinion = SecondOpinion.of_boxes(history)
+    outright, end = opinion.end.worst_outright(), opinion.end.largest(0)
+    assert outright.lower <= 1 - kept <= outright.upper
+    assert outright.width <= 1e-15
+    assert end.lower <= largest <= end.upper
+    assert end.relative_width <= 1e-11
+    assert opinion.end.delta(float(largest) * 1.001) == outright
+    # total variation: at least that of one, at most what the overlap of roots leaves
+    assert opinion.at_least(0.0) <= mpmath.sqrt(1 - overlap**2)
+    assert opinion.at_least(0.0) >= (1 - overlap) * (1 - mpf(10) ** -8)
+    assert opinion.at_most(0.0) >= alone
+    one_by_one = SecondOpinion.of(tuple(boxes))
+    for epsilon in (0.0, 0.1, 1.0, float(largest) / 2):
+        assert abs(opinion.at_least(epsilon) - one_by_one.at_least(epsilon)) <= 1e-9
+        assert abs(opinion.at_most(epsilon) - one_by_one.at_most(epsilon)) <= 1e-9
 
 
 def test_a_delta_that_lost_its_mass_is_no_answer() -> None:

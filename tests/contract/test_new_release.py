@@ -7,6 +7,7 @@ against its outcomes, listed with fractions.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -210,7 +211,31 @@ def test_many_databases_that_cannot_be_compared_are_bounded() -> None:
     assert bounds.upper < 1.0
 
 
-def test_a_replaced_record_is_refused_in_plain_words() -> None:
+def test_a_replaced_record_is_two_changes() -> None:
+    across = q.compose_across({"north": [TOY]}, neighbours="replace_record")
+    once = product_curve(pair(TOY), 1, 1.0)
+    corners = [
+        (mpf(0), mpf(0)),
+        *itertools.accumulate(
+            ((r, p) for p, r in pair(TOY)), lambda a, b: (a[0] + b[0], a[1] + b[1])
+        ),
+    ]
+    twice = max(at_height(corners, at_height(corners, a)) - mpmath.e * a for a, _ in corners)
+    bounds = across.delta_bounds(epsilon=1.0)
+    assert once < twice <= mpf(bounds.upper)
+    assert mpf(bounds.lower) <= once
+
+
+def at_height(corners: list[tuple[mpf, mpf]], at: mpf) -> mpf:
+    """The curve of detections through its corners."""
+    for (x, y), (u, v) in itertools.pairwise(corners):
+        if x <= at <= u:
+            return y + (v - y) * (at - x) / (u - x)
+    return mpf(1)
+
+
+def test_a_replaced_record_is_refused_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LooseLips, "known_by_moments", True)
     with pytest.raises(q.InvalidParameter, match="no bound is known for replacing one"):
         q.compose_across({"north": [TOY]}, neighbours="replace_record")
 

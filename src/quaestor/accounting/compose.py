@@ -34,6 +34,7 @@ __all__ = ["Composition", "compose", "compose_nonadaptive"]
 
 _LEAST_WIDTH = 1e-10
 _NARROW = 1e-5  # widths below it take as long by the engine's rough lines as in any other way
+_FEW = 64  # different black boxes of which each is looked at
 _LARGEST_ORDER = 1e6
 
 
@@ -118,7 +119,11 @@ class Composition(CurveAnswers):
 
     @cached_property
     def _opinion(self) -> SecondOpinion:
-        return BlackBoxOpinion(self._boxes) if self._is_exact else SecondOpinion.of(self.releases)
+        if self._is_exact:
+            return BlackBoxOpinion(self._boxes)
+        if self._is_of_black_boxes and len(self._boxes.steps) > _FEW:
+            return SecondOpinion.of_boxes(self._boxes)
+        return SecondOpinion.of(self.releases)
 
     @property
     def _is_exact(self) -> bool:

@@ -27,6 +27,7 @@ from quaestor.accounting.numerics.balls import (
     working_precision,
 )
 from quaestor.accounting.numerics.bounds import Bounds
+from quaestor.accounting.releases.loss_ends import exactly
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -96,6 +97,20 @@ class CurveEnd:
     def of(cls, releases: Iterable[Release]) -> CurveEnd:
         """The end of these releases together."""
         return cls().then(release.counted() for release in releases)
+
+    @classmethod
+    def of_boxes(
+        cls, responses: Iterable[tuple[float, int]], failures: Iterable[tuple[float, int]]
+    ) -> CurveEnd:
+        """The end of many different black boxes: their epsilons and deltas, each with its count."""
+        end = cls()
+        total = math.fsum(epsilon * count for epsilon, count in responses)
+        end._rough, end._parts = (total, total), None
+        end._doubt = 2 * _CLOSE * total
+        with working_precision(256):
+            kept = sum((_log_kept(exactly(delta)) * count for delta, count in failures), ZERO)
+        end._log_kept = None if kept.is_zero() else (kept, kept)
+        return end
 
     def then(self, releases: Iterable[tuple[Release, int]]) -> CurveEnd:
         """The same with more releases and their counts; the old ones are not looked at again."""

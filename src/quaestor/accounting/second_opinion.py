@@ -27,7 +27,13 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from quaestor.accounting.curve_end import CurveEnd
 from quaestor.accounting.curves.profile import Profile, WorldPair
 from quaestor.accounting.numerics.bounds import Bounds
-from quaestor.accounting.releases.opinion import gaussian_curve
+from quaestor.accounting.releases.opinion import (
+    gaussian_curve,
+    response_log_overlap,
+    response_opinion,
+    rho_of_loss,
+    truth,
+)
 from quaestor.errors import InconsistentAnswers
 
 if TYPE_CHECKING:
@@ -82,6 +88,21 @@ class SecondOpinion:
     def of(cls, releases: tuple[Release, ...]) -> SecondOpinion:
         """The opinion about these releases."""
         return _of_one(releases[0]) if len(releases) == 1 else _NO_RELEASES.then(releases)
+
+    @classmethod
+    def of_boxes(cls, boxes: BlackBoxes) -> SecondOpinion:
+        """The same about many different black boxes, without a look at each release."""
+        opinion = cls(CurveEnd.of_boxes(boxes.responses, boxes.failures))
+        opinion._count, opinion._at_zero = boxes.count, math.inf  # the sum of so many says little
+        opinion._rho = math.fsum(rho_of_loss(e) * n for e, n in boxes.responses) * _UP
+        opinion._log_overlap = (1 - 1e-12) * math.fsum(
+            response_log_overlap(e, top=truth(e), outright=d) * n for e, d, n in boxes.steps
+        )
+        heard = nlargest(_HEARD, boxes.steps, key=lambda step: rho_of_loss(step[0]) * step[2])
+        opinion._groups = tuple(
+            _Group(response_opinion(e, top=truth(e), outright=d), n) for e, d, n in heard
+        )
+        return opinion
 
     def then(self, releases: Iterable[Release]) -> SecondOpinion:
         """The same with more releases; the old ones are not looked at again."""

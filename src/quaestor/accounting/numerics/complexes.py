@@ -35,6 +35,11 @@ def log1p(z: Complexes) -> Complexes:
     """``log(1 + z)``, the principal branch."""
     result = np.empty_like(z)
     near = np.abs(z) < 0.5
+    if bool(np.all(near)):
+        square = z.real * (2 + z.real) + z.imag * z.imag
+        result.real = np.log1p(square) / 2
+        result.imag = np.arctan2(z.imag, 1 + z.real)
+        return result
     real, imaginary = np.where(near, z.real, 0.0), np.where(near, z.imag, 0.0)
     square = real * (2 + real) + imaginary * imaginary
     whole = np.maximum(np.hypot(1 + z.real, z.imag), 1e-300)

@@ -78,6 +78,8 @@ def check_count(
     field: str, value: object, *, smallest: int = 1, largest: int = LARGEST_COUNT
 ) -> int:
     """Return ``value`` as a whole number in range, or raise :class:`InvalidParameter`."""
+    if type(value) is int and smallest <= value <= largest:
+        return value  # the usual case, and quick
     valid = f"a whole number from {smallest} to {largest}"
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InvalidParameter(field, value, valid)
@@ -162,6 +164,9 @@ class Release:
     moments_of_rho: ClassVar[bool] = False
     """Whether its moments are known by its rho alone, as those of a Gaussian are."""
 
+    worst_varies: ClassVar[bool] = False
+    """Whether the worst of its kind is another one for another question: see ``worst_losses``."""
+
     counts_people: ClassVar[bool] = False
     """Whether its promise is about data of one size, or about places in an order. Both change with
     everybody who is left out, so a Poisson sample of it is not known. Kinds that are made of other
@@ -177,6 +182,10 @@ class Release:
     def least_losses(self) -> tuple[Law, ...]:
         """Laws of at most the privacy loss, for the lower ends of answers."""
         return self.losses()
+
+    def worst_losses(self, order: float) -> tuple[Law, ...]:  # noqa: ARG002
+        """The same of the worst of its kind where the moment of this order decides, about."""
+        return self.least_losses()
 
     def at_least(self) -> Release:
         """A release that it tells at least as much as: itself, where what it tells is known."""
@@ -311,17 +320,25 @@ class Release:
     def with_record_replaced(self) -> Release:
         """The release as it looks to somebody whose record changes within its database.
 
+        As a person who goes and another one who comes, unless a kind knows better.
+
         Raises:
-            InvalidParameter: nothing is known of two changes of this kind of release.
+            InvalidParameter: only moments are known, and nothing of two changes of them.
         """
-        raise InvalidParameter(
-            "neighbours",
-            "replace_record",
-            (
-                f'"add_remove" or "replace" when {type(self).__name__} is among the releases: '
-                "no bound is known for replacing one record of it"
-            ),
-        )
+        if self.neighbours == "replace_record":
+            return self
+        if self.known_by_moments:
+            raise InvalidParameter(
+                "neighbours",
+                "replace_record",
+                (
+                    f'"add_remove" or "replace" when {type(self).__name__} is among the releases: '
+                    "no bound is known for replacing one record of it"
+                ),
+            )
+        from quaestor.accounting.releases.derived.two_changes import ReplacedRecord
+
+        return ReplacedRecord(release=self)
 
     def with_group(self, size: int) -> Release | None:  # noqa: ARG002
         """The release as it looks to so many people who change together; None where not known.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+from quaestor.accounting.numerics.bounds import Bounds
 from quaestor.accounting.releases.base import (
     LARGEST_EPSILON,
     Release,
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from quaestor.accounting.releases.opinion import Opinion
 
 __all__ = ["ApproxDP", "BlackBox", "PureDP"]
+
+
+@lru_cache(maxsize=256)  # thousands of boxes often share their delta
+def _exactly(delta: float) -> Bounds:
+    return Bounds.exactly(delta)
 
 
 class BlackBox(Release):
@@ -41,9 +48,8 @@ class BlackBox(Release):
     def losses(self) -> tuple[Law, ...]:
         """Randomized response, the worst case."""
         from quaestor.accounting.loss.laws.responses import Response
-        from quaestor.accounting.numerics.bounds import Bounds
 
-        return (Response(self.epsilon, infinite=Bounds.exactly(self.delta)),)
+        return (Response(self.epsilon, infinite=_exactly(self.delta)),)
 
     def known_epsilon(self) -> Fraction | None:
         """Its epsilon, if that is all."""

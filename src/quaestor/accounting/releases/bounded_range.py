@@ -14,7 +14,9 @@ from quaestor.accounting.releases.base import (
     check_real,
     positive,
     remembered,
+    times,
 )
+from quaestor.accounting.releases.derived.two_changes import TwoChanges
 from quaestor.accounting.releases.opinion import MARGIN, Opinion, response_opinion, truth
 from quaestor.errors import InvalidParameter
 
@@ -94,6 +96,16 @@ class _OfRange(Release):
         if other.range_epsilon is not None:
             return self.range_epsilon >= other.range_epsilon
         return other.known_epsilon() == 0
+
+    def with_group(self, size: int) -> Release | None:
+        """The ranges of so many changes add up; None beyond the largest that is described."""
+        spread = times(size, self.range_epsilon)
+        return BoundedRange(epsilon=spread) if spread <= _LARGEST_RANGE else None
+
+    def with_record_replaced(self) -> Release:
+        """Twice the range, or two changes of a pure release."""
+        twice = self.with_group(2)
+        return TwoChanges(epsilon=self.range_epsilon, delta=0.0) if twice is None else twice
 
     # From the parameters alone.
 

@@ -190,8 +190,9 @@ class ZeroConcentratedDP(Release):
 
     Guarantee:
         :math:`D_\alpha(P\|Q) \le \rho\alpha` for all orders above 1 [Bun, Steinke 2016]. Known
-        through its moments only: the upper end of the bounds is the moment bound (sound), the
-        lower end is the Gaussian of the same rho, which is one such release.
+        through its moments only: the upper end of the bounds is the moment bound (sound). The lower
+        end is what one such release attains: the Gaussian of the same rho, or a rare outcome that
+        tells much (:mod:`~quaestor.accounting.loss.laws.concentrated_pair`), which mostly is worse.
 
     >>> from quaestor import compose
     >>> compose(ZeroConcentratedDP(rho=0.125) * 4).epsilon(delta=1e-6) < 5.8
@@ -202,6 +203,7 @@ class ZeroConcentratedDP(Release):
 
     known_by_moments: ClassVar[bool] = True
     moments_of_rho: ClassVar[bool] = True
+    worst_varies: ClassVar[bool] = True
     strength: ClassVar[Strength | None] = Strength("rho", more_tells_more=True)
 
     def __post_init__(self) -> None:
@@ -213,6 +215,14 @@ class ZeroConcentratedDP(Release):
         from quaestor.accounting.loss.laws.gaussian import ConcentratedLoss
 
         return (ConcentratedLoss(math.nextafter(math.sqrt(2 * self.rho), math.inf)),)
+
+    def worst_losses(self, order: float) -> tuple[Law, ...]:
+        """A rare outcome that has about the moment of this order, or else the Gaussian."""
+        from quaestor.accounting.loss.laws.concentrated_pair import concentrated_pair
+        from quaestor.accounting.loss.laws.gaussian import GaussianLoss
+
+        pair = concentrated_pair(self.rho, order)
+        return (GaussianLoss(math.sqrt(2 * self.rho) * (1 - 1e-15)) if pair is None else pair,)
 
     def concentrated_rho(self) -> Fraction:
         """By its name."""

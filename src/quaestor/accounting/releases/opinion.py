@@ -28,6 +28,7 @@ __all__ = [
     "delta_of",
     "gaussian_curve",
     "gaussian_opinion",
+    "response_log_overlap",
     "response_opinion",
     "rho_of_loss",
     "truth",
@@ -116,10 +117,15 @@ def response_opinion(epsilon: float, *, top: float, outright: float = 0.0) -> Op
             return Detection(outright, outright, -math.inf, -math.inf)
         return Detection(min(least, 1.0), min(most, 1.0), log_lie - MARGIN, log_lie + MARGIN)
 
-    overlap = math.log1p(-top * math.expm1(-epsilon / 2) ** 2 * (1 - MARGIN))
-    overlap += math.log1p(-outright) if outright < 1.0 else -math.inf
+    overlap = response_log_overlap(epsilon, top=top, outright=outright)
     rho = rho_of_loss(epsilon)
     return Opinion(curve, test, rho, largest=epsilon, log_overlap=overlap, tells=outright > 0.0)
+
+
+def response_log_overlap(epsilon: float, *, top: float, outright: float) -> float:
+    """At least the logarithm of the sum of the roots of P Q of such a response."""
+    overlap = math.log1p(-top * math.expm1(-epsilon / 2) ** 2 * (1 - MARGIN))
+    return overlap + (math.log1p(-outright) if outright < 1.0 else -math.inf)
 
 
 def gaussian_curve(mu: float, epsilon: float) -> Curve:

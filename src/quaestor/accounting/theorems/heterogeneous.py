@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -209,16 +210,25 @@ def _common_lattice(groups: Sequence[Group]) -> _LatticeSteps | None:
     """The coarsest base of which every epsilon, read as a decimal, is a multiple."""
     if len(groups) ** 2 / 2 > _LARGEST_LATTICE:
         return None  # different whole multiples: they add up to more
-    decimals = [Fraction(repr(epsilon)) for epsilon, _ in groups]
-    denominator = math.lcm(*(decimal.denominator for decimal in decimals))
-    numerators = [int(decimal * denominator) for decimal in decimals]
-    divisor = math.gcd(*numerators)
-    multiples = [numerator // divisor for numerator in numerators]
+    total = sum(epsilon * count for epsilon, count in groups)
+    decimals, base = [], Fraction(0)
+    for epsilon, _ in groups:
+        decimals.append(Fraction(Decimal(repr(epsilon))))
+        base = _common_divisor(base, decimals[-1])
+        if total > 1.001 * _LARGEST_LATTICE * base:  # it only gets finer
+            return None
+    multiples = [int(decimal / base) for decimal in decimals]
     size = sum(n * count for (_, count), n in zip(groups, multiples, strict=True))
     work = size * sum(count for _, count in groups)
     if size > _LARGEST_LATTICE or work > _MOST_WORK:
         return None
-    return _LatticeSteps(groups, multiples, float(Fraction(divisor, denominator)))
+    return _LatticeSteps(groups, multiples, float(base))
+
+
+def _common_divisor(first: Fraction, second: Fraction) -> Fraction:
+    """The largest of which both are multiples."""
+    numerator = math.gcd(first.numerator * second.denominator, second.numerator * first.denominator)
+    return Fraction(numerator, first.denominator * second.denominator)
 
 
 class _Lattice(BlackBoxProfile):

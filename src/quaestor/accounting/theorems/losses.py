@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.law import Law
     from quaestor.accounting.releases import Release
 
+_CLOSE = 1e-4  # relative: what is not worth a look at the worst of a class
+_FEW = 2  # releases of a class of which one is far worse than the Gaussian; of many it is not
+
 __all__ = ["WorstDirection", "laws_by_direction", "privacy_loss"]
 
 
@@ -49,6 +52,7 @@ class WorstDirection(Profile):
     def __init__(self, releases: Iterable[Release]) -> None:
         """Take the losses of every release in each direction."""
         counts = counts_of(releases)
+        self._history: tuple[Counter[Release], ...] = (counts,)
         self._directions = [LossProfile(laws) for laws in laws_by_direction(counts)]
         self._brackets: Callable[[], list[LossProfile]] | None = None
         if any(release.bracketed for release in counts):
@@ -86,6 +90,7 @@ class WorstDirection(Profile):
         """The same with more releases, without composing the old ones again."""
         extended = self._renewed()
         added = counts_of(releases)
+        extended._history = (*self._history, added)
         extended._directions = _extended(self._directions, laws_by_direction(added))
         if self._brackets is not None or any(release.bracketed for release in added):
             extended._brackets = lambda: _extended(
@@ -113,25 +118,45 @@ class WorstDirection(Profile):
 
     def _renewed(self) -> WorstDirection:
         """Nothing yet, under the same theorem."""
-        fresh = WorstDirection(())
-        fresh.theorem = self.theorem
+        fresh = copy(self)
+        for known in ("_least", "_worst_varies"):
+            fresh.__dict__.pop(known, None)
+        fresh._directions, fresh._brackets = [], None
         return fresh
 
     def delta_bounds(self, *, epsilon: float) -> Bounds:
         """Enclose the worse direction's delta."""
-        worst = _worst_delta(self._directions, epsilon)
-        if not self._least:
-            return worst
-        least = _worst_delta(self._least, epsilon)
-        return least.up_to(worst)
+        answer = _worst_delta(self._directions, epsilon)
+        if self._least:
+            answer = _worst_delta(self._least, epsilon).up_to(answer)
+        if not self._worst_varies or answer.relative_width <= _CLOSE or epsilon <= 0.0:
+            return answer
+        attained = _worst_delta(self._worst_at(epsilon=epsilon), epsilon).lower
+        return Bounds(lower=min(max(attained, answer.lower), answer.upper), upper=answer.upper)
 
     def epsilon_bounds(self, *, delta: float) -> Bounds:
         """Enclose the worse direction's epsilon."""
-        worst = _worst_epsilon(self._directions, delta)
-        if not self._least:
-            return worst
-        least = _worst_epsilon(self._least, delta)
-        return least.up_to(worst)
+        answer = _worst_epsilon(self._directions, delta)
+        if self._least:
+            answer = _worst_epsilon(self._least, delta).up_to(answer)
+        if not self._worst_varies or answer.relative_width <= _CLOSE or delta <= 0.0:
+            return answer
+        attained = _worst_epsilon(self._worst_at(delta=delta), delta).lower
+        return Bounds(lower=min(max(attained, answer.lower), answer.upper), upper=answer.upper)
+
+    @cached_property
+    def _worst_varies(self) -> bool:
+        """Whether the worst is not known alike for all questions, of so few that it matters."""
+        varying = [n for counts in self._history for each, n in counts.items() if each.worst_varies]
+        return 0 < sum(varying) <= _FEW
+
+    def _worst_at(
+        self, *, delta: float | None = None, epsilon: float | None = None
+    ) -> list[LossProfile]:
+        """Of releases of which only a class is known, those that are the worst here, about."""
+        order = self._directions[0].product.closest_order(delta=delta, epsilon=epsilon)
+        counts = sum(self._history[1:], self._history[0])
+        return [LossProfile(laws) for laws in laws_by_direction(counts, order=order)]
 
     def world_pairs(self) -> tuple[WorldPair, ...]:
         """Without the person and with, and the other way round, where that makes a difference."""
@@ -233,13 +258,16 @@ def _extended(old: list[LossProfile], added: list[list[tuple[Law, int]]]) -> lis
 
 
 def laws_by_direction(
-    counts: Counter[Release], *, least: bool = False
+    counts: Counter[Release], *, least: bool = False, order: float | None = None
 ) -> list[list[tuple[Law, int]]]:
-    """The laws with their counts, by direction."""
-    pairs = [
-        (release.least_losses() if least else release.losses(), count)
-        for release, count in counts.items()
-    ]
+    """The laws with their counts, by direction: the least ones, or the worst at an order."""
+
+    def laws_of(release: Release) -> tuple[Law, ...]:
+        if order is not None:
+            return release.worst_losses(order)
+        return release.least_losses() if least else release.losses()
+
+    pairs = [(laws_of(release), count) for release, count in counts.items()]
     directions = max((len(laws) for laws, _ in pairs), default=1)
     return [
         [(laws[min(i, len(laws) - 1)], count) for laws, count in pairs] for i in range(directions)

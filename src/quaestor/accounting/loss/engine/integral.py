@@ -21,6 +21,7 @@ __all__ = ["Extent", "Integral", "LinePlan", "Tail", "planned"]
 
 _LARGEST_BLOCK = 1.02  # ratio of the ends of a block of the tail
 _FEW_BLOCKS, _JOINED = 24, 8  # looked at one by one; of more, at first so many as one
+_FEW_TERMS = 512  # of all blocks: so many at once cost little more than one
 _UNSEEN = 1e-10  # of what may be left out: less than that is nothing
 _MANY_BLOCKS = 6000  # where wide ones say too little
 _LITTLE_WORK = 1e6  # evaluations of e^(sL) for which a closer look does not pay
@@ -136,7 +137,7 @@ class Integral:
         One for several neighbours where that already leaves nothing that is seen beside ``most``.
         The others one by one from the outside, until so much is left that the cut is further out.
         """
-        if low.size <= _FEW_BLOCKS:
+        if low.size <= _FEW_BLOCKS or low.size * self.product.work(1, self.step) <= _FEW_TERMS:
             return self._fall(low, high)
         starts = np.arange(0, low.size, _JOINED)
         sizes = np.diff(np.append(starts, low.size))

@@ -43,6 +43,7 @@ class Product:
         self.terms = [term for kind, group in kinds.items() for term in kind.together(group)]
         self.moments_only = any(kind.known_by_moments_only for kind in kinds)
         self.aside: SetAside | None = None  # what was left out of it
+        self._bests: dict[float, tuple[float, float]] = {}
 
     def then(self, laws: Iterable[tuple[Law, int]]) -> Product:
         """The same with more losses; the old terms are shared, not sorted again."""
@@ -207,16 +208,29 @@ class Product:
 
     def typical_epsilon(self, delta: float) -> float:
         """The epsilon of the moment bound at ``delta``: a little more than the truth."""
-        bound = self._epsilon_bound(delta)
-        with rough_arithmetic():
-            theta = least_point(bound, ratio=1.2)
-            return max(float(bound(np.array([theta]))[0]), 1e-12)
+        return self._best_bound(delta)[1]
 
     def best_order(self, *, delta: float | None = None, epsilon: float | None = None) -> float:
         """About the order at which the moment bound is least, at a delta or else an epsilon."""
+        if delta is not None:
+            return self._best_bound(delta)[0]
+        with rough_arithmetic():
+            return least_point(self._delta_bound(epsilon or 0.0), ratio=1.2)
+
+    def closest_order(self, *, delta: float | None = None, epsilon: float | None = None) -> float:
+        """The same, and closely."""
         bound = self._delta_bound(epsilon or 0.0) if delta is None else self._epsilon_bound(delta)
         with rough_arithmetic():
-            return least_point(bound, ratio=1.2)
+            return least_point(bound, ratio=1.0005)
+
+    def _best_bound(self, delta: float) -> tuple[float, float]:
+        """The best order for a delta, about, and the epsilon there: asked for by several."""
+        if delta not in self._bests:
+            bound = self._epsilon_bound(delta)
+            with rough_arithmetic():
+                theta = least_point(bound, ratio=1.2)
+                self._bests[delta] = theta, max(float(bound(np.array([theta]))[0]), 1e-12)
+        return self._bests[delta]
 
     def _epsilon_bound(self, delta: float) -> Callable[[Floats], Floats]:
         nats = -math.log(max(delta, 5e-324))

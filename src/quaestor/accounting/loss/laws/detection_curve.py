@@ -18,8 +18,9 @@ All in balls; what cannot be told apart is taken as the larger.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb
@@ -28,10 +29,10 @@ from quaestor.accounting.loss.laws.finite import FiniteLoss
 from quaestor.accounting.numerics.balls import ONE, ZERO, outward, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+__all__ = ["Points", "detection_loss", "replaced_loss"]
 
-__all__ = ["detection_loss"]
+Points = tuple[Sequence[float], Sequence[float]]
+"""Epsilons, and deltas that are true at them."""
 
 _BITS = 320
 _LEAST_WIDTH = 1e-60  # stretches of false alarms that are left out, and counted as told
@@ -56,7 +57,7 @@ def detection_loss(
     deltas: Sequence[float],
     *,
     changes: int = 1,
-    backward: tuple[Sequence[float], Sequence[float]] | None = None,
+    backward: Points | None = None,
 ) -> FiniteLoss:
     """The law of the worst release with these points, after so many changes.
 
@@ -71,10 +72,17 @@ def detection_loss(
         return _law(curve)
 
 
-def _lines(
-    forward: tuple[Sequence[float], Sequence[float]],
-    backward: tuple[Sequence[float], Sequence[float]],
-) -> list[_Tangent]:
+def replaced_loss(removing: Points, adding: Points) -> FiniteLoss:
+    """The law of a person who goes and another one who comes, from points of either change.
+
+    See :mod:`quaestor.accounting.releases.derived.two_changes`.
+    """
+    with working_precision(_BITS):
+        goes, comes = (_corners(_lines(*each)) for each in ((removing, adding), (adding, removing)))
+        return _law(_after(goes, comes))
+
+
+def _lines(forward: Points, backward: Points) -> list[_Tangent]:
     lines = [_Tangent(ONE, ZERO)]
     for epsilon, delta in zip(*forward, strict=True):
         lines.append(_Tangent(arb(delta), arb(epsilon).exp()))

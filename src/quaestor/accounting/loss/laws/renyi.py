@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from quaestor.accounting.numerics.complexes import Complexes, Floats
 
-__all__ = ["RenyiLoss"]
+__all__ = ["RenyiLoss", "lower_hull"]
 
 
 class RenyiLoss(Law):
@@ -34,7 +34,9 @@ class RenyiLoss(Law):
             (order - 1.0, (order - 1.0) * epsilon * (1 + 8 * UNIT))
             for order, epsilon in sorted(zip(orders, epsilons, strict=True))
         ]
-        self.places, self.heights = (np.array(each) for each in zip(*_hull(points), strict=True))
+        self.places, self.heights = (
+            np.array(each) for each in zip(*lower_hull(points), strict=True)
+        )
 
     def rough_log_moments(self, thetas: Floats) -> Floats:
         inside = np.interp(thetas, self.places, self.heights)
@@ -52,7 +54,7 @@ class RenyiLoss(Law):
         return np.zeros(low.shape)
 
 
-def _hull(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def lower_hull(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """The lower convex hull of the points and the origin, up to the last place."""
     hull: list[tuple[float, float]] = [(0.0, 0.0)]
     for place, height in points:

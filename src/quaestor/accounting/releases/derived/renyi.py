@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
+from quaestor.accounting.numerics.balls import at_least
 from quaestor.accounting.releases.base import Release, remembered
 from quaestor.accounting.releases.derived.gaussian_mixture import numbers
 from quaestor.accounting.releases.loss_ends import NO_BOUND, NO_LOSS, LossEnd
@@ -63,6 +66,31 @@ class RenyiDP(Release):
             return (no_loss(),)
         return (RenyiLoss(self.orders, self.epsilons),)
 
+    def with_record_replaced(self) -> Release:
+        r"""By Hoelder's inequality: :math:`D_\alpha(P\|Q) \le \frac{b}{b-1}D_a(P\|R)+D_b(R\|Q)`.
+
+        For all a, b > 1 with :math:`\alpha = ab/(a+b-1)`: of :math:`\int P^\alpha Q^{1-\alpha}`
+        take :math:`(P/R)^\alpha R^{1/p}` to the power of :math:`p = a/\alpha`, and the rest to that
+        of the conjugate [Mironov 2017, Proposition 11].
+        """
+        from quaestor.accounting.loss.laws.renyi import lower_hull
+
+        known = [
+            (Fraction(a), Fraction(d)) for a, d in zip(self.orders, self.epsilons, strict=True)
+        ]
+        heights: dict[float, float] = {}
+        for (a, first), (b, second) in product(known, repeat=2):
+            order = _at_most(a * b / (a + b - 1))  # a smaller one has no more
+            epsilon = at_least(b / (b - 1) * first + second)
+            if order >= _LEAST_ORDER and epsilon is not None and epsilon <= _LARGEST:
+                heights[order] = min(heights.get(order, _LARGEST), float(epsilon))
+        points = sorted((order - 1.0, (order - 1.0) * heights[order]) for order in heights)
+        kept = {place for place, _ in lower_hull(points)}
+        orders = tuple(order for order in sorted(heights) if order - 1.0 in kept)
+        if not orders:
+            return super().with_record_replaced()
+        return RenyiDP(orders=orders, epsilons=tuple(heights[order] for order in orders))
+
     # From the parameters alone.
 
     def loss_ends(self) -> tuple[LossEnd, ...]:
@@ -86,3 +114,8 @@ class RenyiDP(Release):
             return 0.0, min(math.exp(max(best, -700.0)), 1.0)
 
         return Opinion(curve, None, math.inf)
+
+
+def _at_most(exact: Fraction) -> float:
+    near = float(exact)
+    return near if Fraction(near) <= exact else math.nextafter(near, 0.0)

@@ -14,7 +14,8 @@ from quaestor.accounting.releases.derived.mixture_opinion import (
 )
 from quaestor.accounting.releases.loss_ends import NO_BOUND, NO_LOSS, LossEnd
 from quaestor.accounting.releases.opinion import MARGIN, Opinion
-from quaestor.accounting.releases.sampled import OfSample
+from quaestor.accounting.releases.sampled import OfSample, has_one_law
+from quaestor.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -58,6 +59,12 @@ class PoissonSampledReplaceOne(OfSample):
     def __post_init__(self) -> None:
         """Check the range of every parameter."""
         self._check_inner()
+        if self.release.neighbours == "replace_record":
+            valid = "described for people who come or go: a Poisson sample may have either of two"
+            raise InvalidParameter("release", str(self.release), valid)
+        if self.release.counts_people:
+            valid = "about data of any size and order: a sample has no fixed population"
+            raise InvalidParameter("release", str(self.release), valid)
         object.__setattr__(self, "rate", check_real("rate", self.rate, low=0.0, high=1.0))
 
     @property
@@ -70,13 +77,19 @@ class PoissonSampledReplaceOne(OfSample):
 
     def losses(self) -> tuple[Law, ...]:
         """One loss, the same in both directions."""
-        self._single_loss()  # refuses what cannot be sampled
         return self._losses_of(self.release)
 
     def least_losses(self) -> tuple[Law, ...]:
-        """Those of the least that the release tells; of others than Gaussians, where B is R."""
+        """Those of the least that the release tells; of others than Gaussians, where B is R.
+
+        Where not even that is known of a sample, nothing.
+        """
         if self._is_gaussian() or self.rate in {0.0, 1.0}:
             return self._losses_of(self.release.at_least())
+        if not has_one_law(self.release):
+            from quaestor.accounting.loss.laws.sampling.sampled import no_loss
+
+            return (no_loss(),)
         return self.release.poisson_sampled_losses(self.rate)[:1]
 
     def _losses_of(self, whole: Release) -> tuple[Law, ...]:

@@ -67,6 +67,7 @@ _SLOW = 12.0  # nats of growth from which the line of x is moved
 _MOST_NODES = 200_000
 _LEAST_MU, _LARGEST_MU, _LEAST_RATE = 1e-8, 100.0, 1e-18  # whose rare outcomes are worth a look
 _NEARLY_ALL, _SMALL_MU = 1 - 1e-12, 1.0  # beyond them lines through all outcomes are quick
+_WIDE = 10.0  # a mu beyond which the variance of a loss says no more
 _MOST_DIFFERENT = 1024  # laws of which each costs a transform
 
 
@@ -107,8 +108,9 @@ class SampledGaussianLosses(Law):
             most = float(np.sum(-np.log1p(-rates) * counts)) * (1 + 1e-13)
         self.largest, self.least = (math.inf, -most) if removing else (most, -math.inf)
         self.different = mus.size
-        with rough_arithmetic():  # to choose by: losses are about as large as rates
-            self._few = representatives(rates, counts, np.maximum(rates, 1e-150) ** 2)
+        with rough_arithmetic():  # to choose by: about the variances of the losses
+            variances = np.maximum(rates, 1e-150) ** 2 * np.expm1(np.minimum(mus, _WIDE) ** 2)
+            self._few = representatives(variances, counts, variances)
         self._tilted: tuple[float, TiltedCells] | None = None
         self.decays_quickly = mus.size <= 4
         self.can_be_truncated = bool(
