@@ -234,7 +234,7 @@ def simulated(setting: Setting, *, times: int = _TIMES, seed: int = 1) -> list[H
         asked = price(plan(setting.sql, catalog), budget, catalog, delta=1e-6)
         engine = engine_for(catalog, ["v"])
         try:
-            _, exact = engine.measure(asked.offer.measurement)
+            exact = engine.prepare(asked.offer.measurement).exact()
         finally:
             engine.close()
         duckdb.sql(f"CREATE OR REPLACE VIEW v AS FROM read_csv('{folder}/v.csv')")

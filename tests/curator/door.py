@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from quaestor.curator.engines.engine import engine_for, tables_of
 from quaestor.curator.kernel.draws import (
     NoisyMeasure,
@@ -15,20 +17,46 @@ from quaestor.curator.kernel.draws import (
     NoisyUnits,
     ShownGroups,
 )
+from quaestor.curator.kernel.figures import KeptGroups
 from quaestor.curator.kernel.measures import JointTotals, UnitBins
 from quaestor.curator.pricing.priced_compound import price_question
 from quaestor.curator.pricing.priced_question import Budget, plan_question
 from quaestor.errors import EngineFailed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from quaestor.curator.catalog.model import Catalog
-    from quaestor.curator.kernel.figures import Exact
+    from quaestor.curator.engines.engine import Engine
+    from quaestor.curator.kernel.figures import Exact, Prepared
     from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.priced_compound import AnyPriced
     from quaestor.curator.pricing.priced_question import Priced
 
-__all__ = ["Drawn", "Seen", "exact", "figures_of", "priced", "seen"]
+__all__ = ["Drawn", "Seen", "exact", "fetched", "figures_of", "measured", "priced", "seen"]
+
+
+class _Everybody(ShownGroups):
+    """Shows all groups: a test looks at their exact figures."""
+
+    def draw(self, units: Sequence[int] | NDArray[np.int64]) -> NDArray[np.intp]:
+        return np.arange(len(units))
+
+
+def fetched(found: Exact | KeptGroups) -> Exact:
+    """The exact figures, those of private groups fetched from the engine that keeps them."""
+    if isinstance(found, KeptGroups):
+        return found.shown(_Everybody.__new__(_Everybody))[0]
+    return found
+
+
+def measured(engine: Engine, measurement: Measurement) -> tuple[Prepared, Exact]:
+    """What an engine says of a measurement, with exact figures."""
+    prepared, found = engine.measure(measurement)
+    return prepared, fetched(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

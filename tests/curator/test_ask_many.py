@@ -17,7 +17,7 @@ from quaestor.curator.engines.stop import Stop
 from quaestor.curator.pipeline import Inquiry
 from quaestor.curator.pricing.priced_question import Budget
 from quaestor.errors import BudgetExceeded, EngineFailed, RefusedQuery
-from tests.curator.door import priced
+from tests.curator.door import fetched, priced
 from tests.curator.hospital import write_hospital
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ def test_shared_statements_have_the_figures_of_each(tmp_path: Path) -> None:
         for (engine, each), found in zip(ready, measured_together(ready), strict=True):
             assert found is not None
             prepared, exact = found
-            alone = engine.measure(each)[1]
+            exact, alone = fetched(exact), fetched(engine.measure(each)[1])
             assert prepared.measurement == each
             assert (exact.groups, exact.units) == (alone.groups, alone.units)
             assert exact.values == alone.values

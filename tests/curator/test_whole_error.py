@@ -22,6 +22,7 @@ from quaestor.curator.kernel.cut_measures import Beyond, Dropped, Excess
 from quaestor.curator.kernel.measures import RowCount, Total
 from quaestor.curator.pricing.priced_question import Budget, Priced, plan, price
 from quaestor.errors import InvalidCatalog
+from tests.curator.door import measured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,7 @@ def _asked(path: Path, sql: str, **budget: Any) -> Priced:
 def _exact(path: Path, asked: Priced) -> dict[Any, list[int]]:
     engine = engine_for(read_catalog(path), ["v"])
     try:
-        return engine.measure(asked.offer.measurement)[1].values
+        return measured(engine, asked.offer.measurement)[1].values
     finally:
         engine.close()
 

@@ -8,6 +8,7 @@ import pytest
 
 from quaestor.curator.kernel.cut_measures import CUT, Beyond, Dropped, Excess
 from quaestor.curator.pricing.priced_question import Budget, plan, price
+from tests.curator.door import measured
 from tests.curator.engines.data import CATALOG
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ QUESTIONS = (
 def _cut(engine: Engine, sql: str) -> dict[Any, list[int]]:
     budget = Budget(epsilon=1.0, whole_error=True)
     asked = price(plan(sql, CATALOG), budget, CATALOG, delta=1e-6)
-    _, exact = engine.measure(asked.offer.measurement)
+    _, exact = measured(engine, asked.offer.measurement)
     return {measure: held for measure, held in exact.values.items() if type(measure) in CUT}
 
 

@@ -16,6 +16,7 @@ from quaestor.curator.engines.postgres.connection import PostgresConnection
 from quaestor.curator.engines.postgres.unique_columns import _POSTGRESQL, unique_columns
 from quaestor.curator.pricing.offers import offer
 from quaestor.curator.sql import parse
+from tests.curator.door import measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,10 +191,10 @@ def test_figures_are_those_without_a_constraint(which: str, address: str) -> Non
     for name in ("t", "bare"):
         catalog = _catalog(kind, name)
         engine = engine_for(catalog, ["t"])
-        measured = [engine.measure(_asked(sql, catalog)) for sql in _QUESTIONS]
+        found_by = [measured(engine, _asked(sql, catalog)) for sql in _QUESTIONS]
         engine.close()
-        found[name] = [(exact.units, [*exact.values.values()]) for _, exact in measured]
-        grouped = "GROUP BY u" in measured[0][0].statements[0].sql
+        found[name] = [(exact.units, [*exact.values.values()]) for _, exact in found_by]
+        grouped = "GROUP BY u" in found_by[0][0].statements[0].sql
         assert grouped == (name == "bare" or not believed)
     assert found["t"] == found["bare"]
 
@@ -204,7 +205,7 @@ def test_an_index_that_was_never_built_is_not_believed(address: str) -> None:
         _run(address, "CREATE UNIQUE INDEX CONCURRENTLY ON t (unit)")
     catalog = _catalog()
     engine = engine_for(catalog, ["t"])
-    prepared, exact = engine.measure(_asked("SELECT COUNT(*) AS n FROM t", catalog))
+    prepared, exact = measured(engine, _asked("SELECT COUNT(*) AS n FROM t", catalog))
     engine.close()
     assert "GROUP BY u" in prepared.statements[0].sql
     assert exact.units == [67]
@@ -250,14 +251,14 @@ def test_a_schema_that_changed_is_not_relied_on(which: str, address: str) -> Non
     catalog = _catalog()
     engine = engine_for(catalog, ["t"])
     asked = _asked("SELECT COUNT(*) AS n FROM t", catalog)
-    prepared, exact = engine.measure(asked)
+    prepared, exact = measured(engine, asked)
     assert exact.units == [200]
     assert "GROUP BY u" not in prepared.statements[0].sql
     with psycopg.connect(address) as connection:
         user = connection.info.user
     _run(address, *(each.replace("{user}", user) for each in after))
     for _ in range(2):
-        prepared, exact = engine.measure(asked)
+        prepared, exact = measured(engine, asked)
         assert "GROUP BY u" in prepared.statements[0].sql
         assert exact.units == [units]
         assert exact.values[asked.measures[0]][0] <= 2 * units
@@ -286,7 +287,7 @@ def test_keys_are_of_the_types_that_columns_are_read_by(address: str) -> None:
     connection.after = (zeros, "DROP TABLE t", "ALTER TABLE texts RENAME TO t")
     engine = Engine(catalog=catalog, connection=connection)
     asked = _asked("SELECT COUNT(*) AS n FROM t", catalog)
-    prepared, exact = engine.measure(asked)
+    prepared, exact = measured(engine, asked)
     engine.close()
     assert "GROUP BY u" in prepared.statements[0].sql
     assert exact.units == [200]
@@ -351,7 +352,7 @@ def test_grants_of_single_columns_and_row_security_stay_as_they_are(address: str
         if granted:
             _run(address, f"GRANT SELECT ON t TO {role}")
         engine = engine_for(catalog, ["t"])
-        prepared, exact = engine.measure(asked)
+        prepared, exact = measured(engine, asked)
         engine.close()
         assert ("GROUP BY u" in prepared.statements[0].sql) == (not granted)
         assert exact.units == [50], user
