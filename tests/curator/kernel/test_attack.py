@@ -29,7 +29,7 @@ def held(tally: Tally, least: int) -> None:
 
 
 def test_on_duckdb_one_unit_moves_no_more_than_is_priced(on_duckdb: dict[str, Side]) -> None:
-    held(attacked(on_duckdb, range(200)), 400)
+    held(attacked(on_duckdb, range(100)), 200)
 
 
 def test_on_postgres_one_unit_moves_no_more_than_is_priced(on_postgres: dict[str, Side]) -> None:
@@ -37,18 +37,18 @@ def test_on_postgres_one_unit_moves_no_more_than_is_priced(on_postgres: dict[str
 
 
 def test_on_spark_one_unit_moves_no_more_than_is_priced(on_spark: dict[str, Side]) -> None:
-    held(attacked(on_spark, range(12), bare=True), 20)
+    held(attacked(on_spark, range(6), bare=True), 10)
 
 
 @pytest.mark.slow
 def test_on_duckdb_nor_in_many_more_cases(on_duckdb: dict[str, Side]) -> None:
-    held(attacked(on_duckdb, range(200, 1_200)), 2_000)
+    held(attacked(on_duckdb, range(100, 1_200)), 2_200)
     held(attacked(on_duckdb, range(100_000, 115_000)), 30_000)
 
 
 @pytest.mark.slow
 def test_on_spark_nor_in_more_cases(on_spark: dict[str, Side]) -> None:
-    held(attacked(on_spark, range(12, 60), bare=True), 80)
+    held(attacked(on_spark, range(6, 60), bare=True), 90)
 
 
 @pytest.mark.slow
