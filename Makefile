@@ -18,6 +18,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 3
 
+# What a process has compiled is kept for the next, also where the environment asks for the opposite:
+# make test starts hundreds, and each would spend a second of processor time on it.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Warnings are errors: a broken link, an unknown name, a page that no page leads to.
 SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -n
 
