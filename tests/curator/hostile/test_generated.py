@@ -86,7 +86,7 @@ def _check(worlds: Worlds, seed: int, count: int) -> None:
 
 
 def test_no_generated_question_tells_neighbours_apart_on_duckdb(on_duckdb: Worlds) -> None:
-    _check(on_duckdb, SEED, 25)
+    _check(on_duckdb, SEED, 40)
 
 
 def test_no_generated_question_tells_neighbours_apart_in_files(on_files: Worlds) -> None:
