@@ -18,11 +18,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 3
 
+# What a process has compiled is kept for the next, also where the environment asks for the opposite:
+# make test starts hundreds, and each would spend a second of processor time on it.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Warnings are errors: a broken link, an unknown name, a page that no page leads to.
 SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -n
-
-# Hundreds of processes are started, by tests above all: what Python has compiled is kept for the next.
-unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo serve reference docs notebooks test suite system lint style types test-slow audits mutations benchmark format lock clean
 .DELETE_ON_ERROR:

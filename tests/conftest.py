@@ -11,7 +11,6 @@ import re
 import shutil
 import tempfile
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +18,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from mpmath import mp
 
-from tests.servers import local_spark, postgres_server, spark_cluster
+from tests.servers import local_spark, new_database, postgres_server, spark_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from xdist.scheduler import LoadScopeScheduling
 
-_NUMBERS = count(1)
 _SPARK = re.compile(r"\b(on_spark|spark_(engine|master|places))\b")
 _LONG = (
     "tests/curator/kernel/test_mutations.py",
@@ -155,12 +153,7 @@ def postgres_address() -> Iterator[str]:
 @pytest.fixture
 def database(postgres_address: str) -> str:
     """The address of a new, empty database."""
-    import psycopg
-
-    name = f"ledger_{next(_NUMBERS)}"
-    with psycopg.connect(postgres_address, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload,unused-ignore]
-    return postgres_address.replace("/postgres?", f"/{name}?")
+    return new_database(postgres_address)
 
 
 @pytest.fixture(scope="session")

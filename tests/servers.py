@@ -9,13 +9,22 @@ import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["local_spark", "postgres_server", "spark_cluster", "spark_connect_server"]
+__all__ = [
+    "local_spark",
+    "new_database",
+    "postgres_server",
+    "spark_cluster",
+    "spark_connect_server",
+]
+
+_NUMBERS = count(1)
 
 _JAVA = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xss4m"]
 # What a driver keeps of statements that are over fills a small heap, which is then collected all
@@ -56,6 +65,16 @@ def postgres_server() -> Iterator[str]:
         else:
             os.environ["XDG_RUNTIME_DIR"] = before
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_database(address: str, like: str = "template1") -> str:
+    """A new database on the server, like another one that nobody uses; its address."""
+    import psycopg
+
+    name = f"ledger_{next(_NUMBERS)}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {like}".encode())
+    return address.replace("/postgres?", f"/{name}?")
 
 
 def _quicken(address: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quaestor.curator.engines.engine import engine_for, tables_of
+from quaestor.curator.engines.engine import Engine, engine_for, place_of, tables_of
 from quaestor.curator.kernel.draws import (
     NoisyMeasure,
     NoisyQuantile,
@@ -24,19 +25,30 @@ from quaestor.curator.pricing.priced_question import Budget, plan_question
 from quaestor.errors import EngineFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from quaestor.curator.catalog.model import Catalog
-    from quaestor.curator.engines.engine import Engine
     from quaestor.curator.kernel.figures import Exact, Prepared
     from quaestor.curator.kernel.measurement import Measurement
     from quaestor.curator.language.query import Query
     from quaestor.curator.pricing.priced_compound import AnyPriced
     from quaestor.curator.pricing.priced_question import Priced
 
-__all__ = ["Drawn", "Seen", "exact", "fetched", "figures_of", "measured", "priced", "seen"]
+__all__ = [
+    "Drawn",
+    "Seen",
+    "exact",
+    "fetched",
+    "figures_of",
+    "measured",
+    "one_connection_each",
+    "priced",
+    "seen",
+]
+
+_KEPT: list[dict[tuple[Any, ...], Engine]] = []
 
 
 class _Everybody(ShownGroups):
@@ -116,17 +128,47 @@ def seen(catalog: Catalog, question: AnyPriced) -> Seen:
     return Seen(failed=False, drawn=tuple(drawn))
 
 
+@contextmanager
+def one_connection_each() -> Iterator[None]:
+    """Meanwhile all questions to one place go through one connection, as a curator's do.
+
+    Otherwise each has its own, which takes longer than most questions. What is remembered of a
+    table is remembered for one question all the same.
+    """
+    _KEPT.append({})
+    try:
+        yield
+    finally:
+        for engine in _KEPT.pop().values():
+            engine.close()
+
+
+@contextmanager
+def _engine(catalog: Catalog, names: tuple[str, ...]) -> Iterator[Engine]:
+    tables = [table for name in names if (table := catalog.table(name)) is not None]
+    places = {place_of(table) for table in tables}
+    if not _KEPT or len(places) != 1 or len(tables) != len(names):
+        engine = engine_for(catalog, names)
+        try:
+            yield engine
+        finally:
+            engine.close()
+    else:
+        place = (*places, str(catalog.folder))
+        if place not in _KEPT[-1]:
+            _KEPT[-1][place] = engine_for(catalog, names)
+        kept = _KEPT[-1][place]
+        yield Engine(catalog=catalog, connection=kept.connection, copies=kept.copies)
+
+
 def _seen(catalog: Catalog, question: Priced) -> Seen:
     measurement = question.offer.measurement
-    engine = engine_for(catalog, tuple(tables_of(question.query.rows)))
-    try:
+    with _engine(catalog, tuple(tables_of(question.query.rows))) as engine:
         prepared = engine.prepare(measurement)
         try:
             found = prepared.exact()
         except EngineFailed:
             return Seen(failed=True)
-    finally:
-        engine.close()
     return Seen(failed=False, drawn=figures_of(measurement, found, _labels(question.query, found)))
 
 

@@ -93,7 +93,7 @@ def asked(question: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", some(range(8), 2))
+@pytest.mark.parametrize("seed", some(range(8), 1))
 def test_compositions_answer_everything(kind: str, seed: int) -> None:
     rng = random.Random(f"{kind} {seed}")
     spent = compose(release_of(kind, rng))

@@ -396,6 +396,7 @@ EXAMPLES: dict[str, tuple[Release, ...]] = {
         GroupPrivacy(release=Gaussian(sigma=9.0), size=2),
     ),
     "SampledWithReplacement": (
+        SampledWithReplacement(release=Geometric(scale=4.0), sample=2, population=20),
         SampledWithReplacement(release=Laplace(scale=4.0), sample=3, population=20),
     ),
     "RandomAllocation": (RandomAllocation(sigma=4.0, steps=5),),
@@ -442,13 +443,22 @@ def test_every_registered_release_has_an_example() -> None:
         assert all(type(example) is RELEASES[name] for example in examples)
 
 
-every_release = pytest.mark.parametrize(
+every_example = pytest.mark.parametrize(
     "release",
     [pytest.param(r, id=str(r)[:100]) for examples in EXAMPLES.values() for r in examples],
 )
+# Laws that compose several times: of each kind the first example, the others are slow.
+every_release = pytest.mark.parametrize(
+    "release",
+    [
+        pytest.param(release, id=str(release)[:100], marks=pytest.mark.slow if at else ())
+        for examples in EXAMPLES.values()
+        for at, release in enumerate(examples)
+    ],
+)
 
 
-@every_release
+@every_example
 def test_only_directed_releases_have_two_directions(release: Release) -> None:
     if not isinstance(release, Repeated):
         assert release.directed or len(release.losses()) == 1
@@ -497,7 +507,7 @@ def test_the_profile_falls_and_stays_a_probability(release: Release) -> None:
         assert left.upper >= right.lower
 
 
-@every_release
+@every_example
 def test_bounds_on_delta_are_narrow(release: Release) -> None:
     if isinstance(release, ZeroConcentratedDP | RenyiDP) or release.bracketed:
         return  # the two ends answer different questions
@@ -526,7 +536,7 @@ def test_smaller_deltas_cost_more_epsilon(release: Release) -> None:
         assert left.lower <= right.upper
 
 
-@every_release
+@every_example
 def test_releases_go_through_json(release: Release) -> None:
     again = release_from_json(release.to_json())
     assert again == release

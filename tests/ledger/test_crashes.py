@@ -87,8 +87,8 @@ def crash_many_times(location: str, times: int) -> None:
             charge.release("it goes on")
 
 
-def test_fifty_crashes_lose_nothing_that_was_shown(location: str) -> None:
-    crash_many_times(location, 50)
+def test_twenty_crashes_lose_nothing_that_was_shown(location: str) -> None:
+    crash_many_times(location, 20)
 
 
 @pytest.mark.slow

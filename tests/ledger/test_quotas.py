@@ -248,12 +248,29 @@ def world(shelf: Ledger, kind: tuple[str, bool]) -> World:
     return World(shelf.open_account(AccountDefinition.from_dict(described)))
 
 
-@pytest.mark.parametrize("kind", MADE, ids=lambda kind: f"{kind[0]}, {kind[1]}")
-@settings(max_examples=15, deadline=None)
+every_kind = pytest.mark.parametrize("kind", MADE, ids=lambda kind: f"{kind[0]}, {kind[1]}")
+
+
+@every_kind
+@settings(max_examples=5, deadline=None)
 @given(wishes=WISHES)
 def test_what_an_analyst_sees_is_the_same_whatever_others_charge(
     shelf: Ledger, kind: tuple[str, bool], wishes: list[Wish]
 ) -> None:
+    _same_for_ann(shelf, kind, wishes)
+
+
+@pytest.mark.slow
+@every_kind
+@settings(max_examples=60, deadline=None)
+@given(wishes=WISHES)
+def test_what_an_analyst_sees_is_the_same_in_many_more_cases(
+    shelf: Ledger, kind: tuple[str, bool], wishes: list[Wish]
+) -> None:
+    _same_for_ann(shelf, kind, wishes)
+
+
+def _same_for_ann(shelf: Ledger, kind: tuple[str, bool], wishes: list[Wish]) -> None:
     """Until the total does not suffice; then the only difference is that it is refused."""
     alone, crowded = world(shelf, kind), world(shelf, kind)
     for wish in wishes:
@@ -271,7 +288,7 @@ def test_what_an_analyst_sees_is_the_same_whatever_others_charge(
 
 
 @given(wishes=st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 8)), max_size=40))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_total_that_is_the_sum_of_all_quotas_refuses_nothing_that_a_quota_allows(
     shelf: Ledger, wishes: list[tuple[str, int]]
 ) -> None:

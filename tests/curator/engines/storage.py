@@ -979,13 +979,23 @@ _WIDE: dict[Kind, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def wide_questions(types: Iterable[Stored]) -> Iterator[tuple[tuple[ColumnFacts, ...], str, str]]:
-    """Of every kind all columns that can be of it, in one statement: facts, question, kind."""
+def wide_questions(
+    types: Iterable[Stored], *, every: bool = True
+) -> Iterator[tuple[tuple[ColumnFacts, ...], str, str]]:
+    """Of every kind all columns that can be of it, in one statement: facts, question, kind.
+
+    Of a column ``every`` test, or one: those of a kind in turn, so that each is of some column.
+    """
     columns = [(f"x{place}", stored) for place, stored in enumerate(types)]
     for kind, tests in _WIDE.items():
         names = [name for name, stored in columns if kind in stored.natural]
         facts = tuple(ColumnFacts(name=name, kind=kind) for name in names)
-        counts = [test.format(x=name) for name in names for test in tests]
+        counts = [
+            test.format(x=name)
+            for place, name in enumerate(names)
+            for at, test in enumerate(tests)
+            if every or len(names) < len(tests) or at == place % len(tests)
+        ]
         listed = ", ".join(f"COUNT_IF({test}) AS c{place}" for place, test in enumerate(counts))
         if names:
             yield facts, f"SELECT {listed} FROM t", kind

@@ -35,8 +35,14 @@ def _cut(engine: Engine, sql: str) -> dict[Any, list[int]]:
     return {measure: held for measure, held in exact.values.items() if type(measure) in CUT}
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
-@pytest.mark.parametrize("name", ["postgres_engine", "spark_engine"])
+@pytest.mark.parametrize(
+    ("name", "sql"),
+    [
+        *(("postgres_engine", sql) for sql in QUESTIONS),
+        *(("spark_engine", sql) for sql in QUESTIONS[1:3]),
+        *(pytest.param("spark_engine", sql, marks=pytest.mark.slow) for sql in QUESTIONS[::3]),
+    ],
+)
 def test_engines_count_alike_what_limits_cut(
     name: str, sql: str, duckdb_engine: Engine, request: pytest.FixtureRequest
 ) -> None:

@@ -60,10 +60,10 @@ def _values(where: Catalog, sql: str) -> list[Any]:
     return list(found.drawn[0].values)
 
 
-def _all(source: Source) -> dict[str, list[Any]]:
+def _all(source: Source, *some: str) -> dict[str, list[Any]]:
     return {
         sql: _values(catalog(source, _KEYED if "GROUP BY" in sql else _FACTS), sql)
-        for sql in _QUESTIONS
+        for sql in some or _QUESTIONS
     }
 
 
@@ -121,6 +121,20 @@ def test_times_of_postgresql_are_times(database: str, monkeypatch: pytest.Monkey
                 assert _all(replace(source, table=name)) == missing, name
 
 
+_WHERE = "SELECT COUNT(*) AS n FROM t WHERE "
+
+
+def _some(source: Source) -> dict[str, list[Any]]:
+    """The same with all conditions in one statement: Spark takes a second for each."""
+    where = [sql for sql in _QUESTIONS if sql.startswith(_WHERE)]
+    counts = (f"COUNT_IF({sql.removeprefix(_WHERE)}) AS c{at}" for at, sql in enumerate(where))
+    found = exact(catalog(source, _FACTS), f"SELECT {', '.join(counts)} FROM t")
+    assert not found.failed
+    own = found.drawn[: len(where)]  # what limits cut comes after
+    counted = {sql: drawn.values for sql, drawn in zip(where, own, strict=True)}
+    return {sql: counted[sql] if sql in counted else _all(source, sql)[sql] for sql in _QUESTIONS}
+
+
 @pytest.mark.parametrize("name", ["t.parquet", pytest.param("t.csv", marks=pytest.mark.slow)])
 def test_times_of_spark_are_times(spark_master: str, tmp_path: Path, name: str) -> None:
     import duckdb
@@ -132,7 +146,7 @@ def test_times_of_spark_are_times(spark_master: str, tmp_path: Path, name: str) 
         "columns = {'id': 'BIGINT', 'x': 'VARCHAR'})"
     ).write_parquet(str(tmp_path / "t.parquet"))
     source = Source(engine="spark", connection=spark_master, files=str(tmp_path / name))
-    assert _all(source) == _QUESTIONS
+    assert _some(source) == _QUESTIONS
 
 
 def test_times_of_text_files_are_read_as_they_are_written(tmp_path: Path) -> None:

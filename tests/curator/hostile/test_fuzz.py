@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from quaestor.curator.answers.answer import Answer
 
-STATEMENTS = [1_500, pytest.param(10_000, marks=pytest.mark.slow)]
+STATEMENTS = [600, pytest.param(10_000, marks=pytest.mark.slow)]
 RUNS = 40  # so many reach the engine; some of them take half a second
 EPSILON = 0.01
 

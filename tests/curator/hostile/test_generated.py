@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.curator.door import Drawn, Seen
+from tests.curator.door import Drawn, Seen, one_connection_each
 from tests.curator.hostile.generator import Statement, statement, statements
 from tests.curator.hostile.neighbours import NOBODY
 from tests.curator.hostile.verdict import violations
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 SEED = 20_261_116
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _connections() -> Iterator[None]:
+    """One a place: to open one takes longer than most questions."""
+    with one_connection_each():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +90,15 @@ def test_no_generated_question_tells_neighbours_apart_on_duckdb(on_duckdb: World
 
 
 def test_no_generated_question_tells_neighbours_apart_in_files(on_files: Worlds) -> None:
-    _check(on_files, SEED + 1, 20)
+    _check(on_files, SEED + 1, 12)
 
 
 def test_no_generated_question_tells_neighbours_apart_on_postgres(on_postgres: Worlds) -> None:
-    _check(on_postgres, SEED + 2, 60)
+    _check(on_postgres, SEED + 2, 40)
 
 
 def test_no_generated_question_tells_neighbours_apart_on_spark(on_spark: Worlds) -> None:
-    _check(on_spark, SEED + 3, 5)
+    _check(on_spark, SEED + 3, 3)
 
 
 @pytest.mark.slow

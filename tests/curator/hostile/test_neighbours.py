@@ -10,6 +10,8 @@ from tests.curator.hostile.asking import ATTACKS, seen
 from tests.curator.hostile.people import SECRETS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from quaestor.curator import Curator
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
@@ -39,6 +41,7 @@ ON_SPARK = (
     "SELECT COUNT(*) FROM visits WHERE java_method('java.lang.System', 'exit', 0) IS NULL",
 )
 """Spark takes seconds a question: the questions of the corpus, several at once."""
+_WIDE = ON_SPARK[2:5]
 
 
 def quiet(question: str, outcome: tuple[object, ...]) -> bool:
@@ -88,9 +91,18 @@ def test_on_postgres_nothing_shows_who_is_in_the_table(
 
 
 def test_on_spark_nothing_shows_who_is_in_the_table(on_spark: tuple[Curator, Curator]) -> None:
-    for question in ON_SPARK:
-        without, with_target = (seen(curator, question) for curator in on_spark)
+    _on_spark(on_spark, [question for question in ON_SPARK if question not in _WIDE[1:]], 4)
+
+
+@pytest.mark.slow  # Spark takes ten seconds for statements that wide
+def test_on_spark_no_wide_question_shows_it_either(on_spark: tuple[Curator, Curator]) -> None:
+    _on_spark(on_spark, _WIDE, 3)
+
+
+def _on_spark(curators: tuple[Curator, Curator], asked: Iterable[str], answered: int) -> None:
+    for question in asked:
+        without, with_target = (seen(curator, question) for curator in curators)
         assert without == with_target, question
         assert quiet(question, with_target), question
-    assert written(on_spark[0]) == written(on_spark[1])
-    assert len(written(on_spark[0])) == 6
+    assert written(curators[0]) == written(curators[1])
+    assert len(written(curators[0])) == answered

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 
+# Spark takes seconds a case. These six notice a group too many, a row too many, a value too many,
+# ranks that are not thinned, and totals that are not clamped; the first twelve noticed one.
+_ON_SPARK = (7, 17, 20, 22, 36, 49)
+
+
 def held(tally: Tally, least: int) -> None:
     """Nothing is wrong, and the attack was one: most was answered, and much of it moved."""
     assert not tally.wrong, tally.wrong[:5]
@@ -29,7 +34,7 @@ def held(tally: Tally, least: int) -> None:
 
 
 def test_on_duckdb_one_unit_moves_no_more_than_is_priced(on_duckdb: dict[str, Side]) -> None:
-    held(attacked(on_duckdb, range(200)), 400)
+    held(attacked(on_duckdb, range(100)), 200)
 
 
 def test_on_postgres_one_unit_moves_no_more_than_is_priced(on_postgres: dict[str, Side]) -> None:
@@ -37,18 +42,18 @@ def test_on_postgres_one_unit_moves_no_more_than_is_priced(on_postgres: dict[str
 
 
 def test_on_spark_one_unit_moves_no_more_than_is_priced(on_spark: dict[str, Side]) -> None:
-    held(attacked(on_spark, range(12), bare=True), 20)
+    held(attacked(on_spark, _ON_SPARK, bare=True), 20)
 
 
 @pytest.mark.slow
 def test_on_duckdb_nor_in_many_more_cases(on_duckdb: dict[str, Side]) -> None:
-    held(attacked(on_duckdb, range(200, 1_200)), 2_000)
+    held(attacked(on_duckdb, range(100, 1_200)), 2_200)
     held(attacked(on_duckdb, range(100_000, 115_000)), 30_000)
 
 
 @pytest.mark.slow
 def test_on_spark_nor_in_more_cases(on_spark: dict[str, Side]) -> None:
-    held(attacked(on_spark, range(12, 60), bare=True), 80)
+    held(attacked(on_spark, sorted(set(range(60)) - set(_ON_SPARK)), bare=True), 80)
 
 
 @pytest.mark.slow

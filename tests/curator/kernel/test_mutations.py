@@ -15,11 +15,13 @@ SOURCES = Path(__file__).parents[3] / "src" / "quaestor"
 KERNEL = re.compile(r"curator/(kernel|scalars|engines/\w+/dialect\.py)")
 
 
-def _became(ids: list[str]) -> dict[str, str]:
+def _became(ids: list[str], engine: str | None = None) -> dict[str, str]:
     """The faults that did not become what they should, with what was said of them."""
     chosen = [fault for fault in FAULTS if fault.id in ids]
     with copied() as sources:
-        verdicts = [planted(fault, sources, at=at) for at, fault in enumerate(chosen)]
+        verdicts = [
+            planted(fault, sources, engine=engine, at=at) for at, fault in enumerate(chosen)
+        ]
     return {v.fault.id: f"{v.became}: {v.said}" for v in verdicts if not v.right}
 
 
@@ -37,12 +39,15 @@ def test_every_fault_can_be_planted() -> None:
     assert counts["inside"] >= 20
 
 
-def test_some_faults_outside_leave_answers_private() -> None:
-    assert not _became(_sample("outside", 1))
+# On PostgreSQL, which takes half as long; the slow test asks where each fault shows.
 
 
-def test_some_faults_inside_are_noticed() -> None:
-    assert not _became(_sample("inside", 2))
+def test_a_fault_outside_leaves_answers_private() -> None:
+    assert not _became(_sample("outside", 1), engine="postgres")
+
+
+def test_a_fault_inside_is_noticed() -> None:
+    assert not _became(_sample("inside", 1), engine="postgres")
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from tests.curator.sql.hospital import CATALOG
 if TYPE_CHECKING:
     from quaestor.curator.language.query import Query
 
-STATEMENTS = 5_000  # ten thousand others of this grammar are asked in tests/curator/hostile
+STATEMENTS = 2_000  # ten thousand others of this grammar are asked in tests/curator/hostile
 CPU_SECONDS_EACH = 2.0  # a thousand times what is usual
 
 
