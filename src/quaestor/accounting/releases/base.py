@@ -212,7 +212,7 @@ class Release:
 
     @property
     def black_box(self) -> tuple[float, float] | None:
-        """Its (epsilon, delta), if nothing else is known of it; None for all other kinds."""
+        """Its (epsilon, delta), if it is the worst of all that promise it; None for all others."""
         return None
 
     # What is true of it at worst, rounded up: costs that may be added up.

@@ -66,6 +66,17 @@ class RandomizedResponse(Release):
         losses, first = np.array(masses).T
         return (FiniteLoss(losses, first, first[::-1].copy(), lattice=Lattice(0.0, e)),)
 
+    @property
+    def black_box(self) -> tuple[float, float] | None:
+        """With two categories it is the worst of all that are epsilon-DP, and composes as they do.
+
+        >>> from quaestor import compose
+        >>> different = (RandomizedResponse(epsilon=tenths / 10) for tenths in range(1, 30))
+        >>> compose(*different).theorem
+        'optimal, heterogeneous'
+        """
+        return (self.epsilon, 0.0) if self.categories == 2 else None
+
     def known_epsilon(self) -> Fraction:
         """By its name."""
         return Fraction(self.epsilon)
