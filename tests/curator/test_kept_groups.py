@@ -10,6 +10,7 @@ from pyarrow import parquet
 from quaestor.curator import Curator
 from quaestor.curator.answers.answer import Answer
 from quaestor.curator.catalog.catalog_file import read_catalog
+from quaestor.curator.engines.duckdb.connection import DuckConnection
 from quaestor.curator.engines.duckdb.kept_rows import DuckKeptRows
 from quaestor.curator.engines.stop import Stop
 from quaestor.curator.inquiry import Inquiry
@@ -128,6 +129,50 @@ def test_what_is_stopped_while_groups_are_fetched_fails_though_they_had_come(
     monkeypatch.setattr(DuckKeptRows, "offer", stopped_meanwhile)
     with stop.watching(), pytest.raises(EngineFailed):
         curator.ask(PRIVATE, epsilon=1.0)
+    assert [state for _, state in rows] == ["closed"]
+
+
+def _interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("moment", ["another statement", "the wait", "fetching"])
+def test_what_is_interrupted_leaves_no_rows_behind(
+    curator: Curator, rows: list[Any], monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Temporary tables go with their cursor, but Spark's views would stay with its session."""
+    slept = _slept(monkeypatch)
+    where = {
+        "another statement": "quaestor.curator.engines.duckdb.connection.DuckConnection.columns",
+        "the wait": "quaestor.curator.charged_questions.time.sleep",
+        "fetching": "quaestor.curator.engines.duckdb.kept_rows.DuckKeptRows.offer",
+    }
+    monkeypatch.setattr(where[moment], _interrupted)
+    asked = [
+        Inquiry(question=text, budget=Budget(epsilon=1.0, whole_error=False))
+        for text in (PRIVATE, DECLARED)
+    ]
+    with pytest.raises(KeyboardInterrupt):
+        curator.answered_many(asked)
+    assert [state for _, state in rows] == ["closed"]
+    assert len(slept) == {"another statement": 1, "the wait": 0, "fetching": 2}[moment]
+
+
+def test_of_a_question_with_a_part_that_fails_no_rows_stay(
+    curator: Curator, rows: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor do they go before the questions that share them are answered."""
+    _slept(monkeypatch)
+    monkeypatch.setattr(DuckConnection, "columns", _fails)
+    parts = f"{PRIVATE} UNION ALL SELECT -1, COUNT(*) FROM visits"
+    asked = [
+        Inquiry(question=text, budget=Budget(epsilon=200.0, whole_error=False))
+        for text in (parts, PRIVATE)
+    ]
+    failed, found = curator.answered_many(asked)
+    assert isinstance(failed, EngineFailed)
+    assert isinstance(found, Answer)
+    assert len(found) > 30
     assert [state for _, state in rows] == ["closed"]
 
 

@@ -7,7 +7,7 @@ charge in place and looks the same.
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -134,16 +134,18 @@ def released(
     """
     progress("computing")
     reached = [_reached(question) for question in questions]
-    with _at_steps(time_step):
-        exact = _measured([q if up else None for q, up in zip(questions, reached, strict=True)])
-    pairs = list(zip(questions, exact, strict=True))
-    if not any(engine.keeps(one) for question in questions for engine, one in question.ready):
-        made = [_answered(q, _drawn(q, figures, progress)) for q, figures in pairs]
-    else:
+    with ExitStack() as kept:
         with _at_steps(time_step):
-            drawn = [_drawn(question, figures, progress) for question, figures in pairs]
-            _forget_kept(exact)
-        made = [_answered(q, found) for q, found in zip(questions, drawn, strict=True)]
+            there = [q if up else None for q, up in zip(questions, reached, strict=True)]
+            exact = _measured(there, kept)
+        pairs = list(zip(questions, exact, strict=True))
+        if not any(engine.keeps(one) for question in questions for engine, one in question.ready):
+            made = [_answered(q, _drawn(q, figures, progress)) for q, figures in pairs]
+        else:
+            with _at_steps(time_step):
+                drawn = [_drawn(question, figures, progress) for question, figures in pairs]
+                kept.close()
+            made = [_answered(q, found) for q, found in zip(questions, drawn, strict=True)]
     for question, answer in zip(questions, made, strict=True):
         if isinstance(answer, EngineFailed):
             for engine, _ in question.ready:
@@ -165,8 +167,13 @@ def _reached(question: ChargedQuestion) -> bool:
     return True
 
 
-def _measured(questions: Sequence[ChargedQuestion | None]) -> list[_Figures | None]:
-    """The exact figures of questions, by as few statements as possible; None for what fails."""
+def _measured(
+    questions: Sequence[ChargedQuestion | None], kept: ExitStack
+) -> list[_Figures | None]:
+    """The exact figures of questions, by as few statements as possible; None for what fails.
+
+    What engines keep for them they forget with ``kept``, also where another part has failed.
+    """
     asked = [ready for question in filter(None, questions) for ready in question.ready]
     try:
         found = iter(measured_together(asked))
@@ -176,18 +183,13 @@ def _measured(questions: Sequence[ChargedQuestion | None]) -> list[_Figures | No
         None if question is None else [next(found) for _ in question.ready]
         for question in questions
     ]
+    for one in (one for each in figures for one in each or () if one is not None):
+        if isinstance(one[1], KeptGroups):
+            kept.callback(one[1].close)
     return [
         None if each is None or None in each else [one for one in each if one is not None]
         for each in figures
     ]
-
-
-def _forget_kept(exact: Sequence[_Figures | None]) -> None:
-    """Let engines forget the rows that they have kept."""
-    for figures in filter(None, exact):
-        for _, each in figures:
-            if isinstance(each, KeptGroups):
-                each.close()
 
 
 def _drawn(

@@ -17,11 +17,13 @@ from quaestor.curator.kernel.question_statements import counts_units
 from quaestor.errors import QuaestorError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from quaestor.curator.engines.engine import Engine
     from quaestor.curator.kernel.figures import Exact, Prepared
     from quaestor.curator.kernel.measurement import Measurement
+
+    _Measured = tuple[Prepared, Exact | KeptGroups]
 
 __all__ = ["measured_together", "united"]
 
@@ -31,25 +33,42 @@ _MOST_DRAWS = 24
 
 def measured_together(
     asked: Sequence[tuple[Engine, Measurement]],
-) -> list[tuple[Prepared, Exact | KeptGroups] | None]:
+) -> list[_Measured | None]:
     """The exact figures of measurements, each with what draws its noise; None for what fails.
 
-    If a statement for several fails, each is measured by itself.
+    If a statement for several fails, each is measured by itself. If all is interrupted, engines
+    forget what they have kept.
     """
-    found: list[tuple[Prepared, Exact | KeptGroups] | None] = [None] * len(asked)
-    for places in _sharing(asked):
-        engine = asked[places[0]][0]
-        measurements = [asked[place][1] for place in places]
-        try:
-            refuse_stopped()
-            _, exact = engine.measure(united(measurements))
-            for place, each in zip(places, measurements, strict=True):
-                found[place] = engine.prepare(each), _own(exact, each)
-        except QuaestorError:
-            if len(places) > 1:
-                for place in places:
-                    (found[place],) = measured_together([asked[place]])
+    found: list[_Measured | None] = [None] * len(asked)
+    try:
+        for places in _sharing(asked):
+            for place, measured in _shared(asked, places):
+                found[place] = measured
+    except BaseException:
+        for _, figures in filter(None, found):
+            if isinstance(figures, KeptGroups):
+                figures.close()
+        raise
     return found
+
+
+def _shared(
+    asked: Sequence[tuple[Engine, Measurement]], places: list[int]
+) -> Iterator[tuple[int, _Measured | None]]:
+    """The exact figures of measurements that one statement can answer, each with its place."""
+    engine = asked[places[0]][0]
+    measurements = [asked[place][1] for place in places]
+    try:
+        refuse_stopped()
+        prepared = [engine.prepare(each) for each in measurements]
+        _, exact = engine.measure(united(measurements))
+    except QuaestorError:
+        if len(places) > 1:
+            for place in places:
+                yield place, measured_together([asked[place]])[0]
+    else:
+        for place, each in zip(places, prepared, strict=True):
+            yield place, (each, _own(exact, each.measurement))
 
 
 def united(measurements: Sequence[Measurement]) -> Measurement:
