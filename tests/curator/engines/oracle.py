@@ -462,14 +462,14 @@ def _md5(*codes: Any) -> str:
 
 
 def mark(*numbers: int | None) -> int:
-    """Of whole numbers: the product, modulo a prime, of a polynomial's values at three points."""
+    """Of whole numbers: the product, modulo a prime, of a polynomial's values at four points."""
     prime, product = 2**31 - 1, 1
     digits: list[int] = []
     for number in numbers:
         size, sign = abs(number or 0), -1 if (number or 0) < 0 else 1
         top = 2**20 if number is None else sign * (size >> 44)
         digits += [sign * (size & 0x3FFFFF), sign * (size >> 22 & 0x3FFFFF), top]
-    for point in (314159265, 358979323, 846264338):
+    for point in (314159265, 358979323, 846264338, 327950288):
         product *= sum(digit * point**at for at, digit in enumerate(digits, 1))
     return product % prime
 

@@ -13,7 +13,7 @@ no more than was priced (``docs/decisions/0009-the-order-is-a-number.md``).
 
 Whole numbers are mixed by whole numbers, which costs a tenth of an MD5. With the digits of all
 numbers in base :math:`2^{22}`, low ones first, as coefficients of a polynomial, the mark is the
-product of its values at three points, modulo the prime :math:`P = 2^{31} - 1`. No 64-bit number
+product of its values at four points, modulo the prime :math:`P = 2^{31} - 1`. No 64-bit number
 overflows on the way: a digit is less than :math:`B = 2^{22}` either way, and a power less than P,
 so that t terms add up to less than :math:`tBP < 2^{61}` either way; to which just that is added,
 so that remainders are not negative; and products of two remainders are less than :math:`2^{62}`.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Parted", "few_of_each", "mark_of", "md5_of"]
 
 _PRIME: Final = 2**31 - 1
-_POINTS: Final = (314_159_265, 358_979_323, 846_264_338)  # digits of pi
+_POINTS: Final = (314_159_265, 358_979_323, 846_264_338, 327_950_288)  # digits of pi
 _BASE: Final = 2**22
 _NULL: Final = 2**20
 """In place of the highest digit, which is at most 2**19 either way."""
