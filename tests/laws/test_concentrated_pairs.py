@@ -11,10 +11,12 @@ import pytest
 from mpmath import mpf
 
 from quaestor import Gaussian, ZeroConcentratedDP, compose
+from quaestor.accounting.loss.laws import concentrated_pair as concentrated_pair_file
 from quaestor.accounting.loss.laws.concentrated_pair import concentrated_pair
 
 if TYPE_CHECKING:
     from quaestor.accounting.loss.laws.finite import FiniteLoss
+    from quaestor.accounting.numerics.complexes import Floats
 
 
 def worlds(pair: FiniteLoss) -> tuple[list[mpf], list[mpf]]:
@@ -56,6 +58,22 @@ def test_a_pair_is_concentrated_at_every_order(seed: int) -> None:
 def test_where_the_proof_has_no_pair_there_is_none(rho: float, order: float) -> None:
     pair = concentrated_pair(rho, order)
     assert pair is None or pair.infinite.upper == 0.0
+
+
+@pytest.mark.parametrize(("rho", "order"), [(97.7, 0.006), (97.7, 1e-5), (58.3, 0.012), (5.0, 0.1)])
+def test_where_the_quotient_is_flat_few_stretches_are_looked_at(
+    rho: float, order: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+
+    def counted(x: Floats) -> Floats:
+        sizes.append(x.size)
+        return log_expm1(x)
+
+    log_expm1 = concentrated_pair_file._log_expm1
+    monkeypatch.setattr(concentrated_pair_file, "_log_expm1", counted)
+    concentrated_pair(rho, order)
+    assert 0 < sum(sizes) < 1_000_000
 
 
 @pytest.mark.parametrize("rho", [0.001, 0.02, 0.1, 1.0])

@@ -12,12 +12,13 @@ from functools import lru_cache
 from itertools import pairwise
 
 import pytest
-from mpmath import exp, expm1, mp, mpf, quad
+from mpmath import exp, expm1, log, mp, mpf, quad
 
 from quaestor import (
     Bounds,
     Geometric,
     Laplace,
+    ProbabilityVectors,
     PureDP,
     RandomizedResponse,
     Release,
@@ -165,3 +166,23 @@ def test_a_third_of_a_shift_is_enclosed_where_floats_round_it() -> None:
 
 def test_no_delta_is_left_at_the_largest_loss() -> None:
     assert compose(Laplace(scale=2.0) * 4).delta_bounds(epsilon=2.0) == Bounds.exactly(0.0)
+
+
+RARE = (3.363498326936413e-160, 4.6463560652300613e-156, 5.864262864346981e-162)
+LOG_ODDS = (2.66, 1.13, 2.67)
+
+
+@pytest.mark.parametrize("epsilon", [2.5, 4.9, 5.365640201898107, 6.0])
+def test_masses_of_which_floats_have_few_digits_are_enclosed(epsilon: float) -> None:
+    others = tuple(mass / math.exp(odds) for mass, odds in zip(RARE, LOG_ODDS, strict=True))
+    release = ProbabilityVectors(p=(*RARE, 1.0), q=(*others, 1.0))
+    bounds = compose(Laplace(scale=1.0), release * 2).delta_bounds(epsilon=epsilon)
+    listed = [(log(mpf(p) / mpf(q)), mpf(p)) for p, q in zip(RARE, others, strict=True)]
+    listed.append((mpf(0), mpf(1)))
+    true = sum(
+        p * q * oracle((1.0,), mpf(epsilon) - first - second)
+        for first, p in listed
+        for second, q in listed
+    )
+    assert true in bounds
+    assert bounds.width <= 1e-9 * bounds.upper + 1e-319

@@ -34,7 +34,7 @@ from flint import arb, arb_poly, fmpq, fmpq_poly
 
 from quaestor.accounting.loss.engine.enumeration import listed_atoms
 from quaestor.accounting.loss.laws.laplace import LaplaceLosses
-from quaestor.accounting.numerics.balls import ONE, ZERO, outward, refined
+from quaestor.accounting.numerics.balls import ONE, ZERO, between, outward, refined
 from quaestor.accounting.numerics.bounds import Bounds
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ __all__ = ["LaplaceSum", "few_laplace"]
 _MOST_WORK: Final = 2048
 """Multiplications for one epsilon; more take longer than a line."""
 _UNIT: Final = 2.0**-53
+_LOST: Final = 1e-322
+"""What a product of masses, and its share of a sum, can lose where floats have no more digits."""
 _BLUR: Final = 1e-15
 """How far a shift can be off, that floats divided by a scale."""
 _LEAST, _LARGEST = 1e-290, 1e290
@@ -94,9 +96,10 @@ def _mixed(less: LaplaceSum, more: LaplaceSum, atoms: Atoms, epsilon: float) -> 
         lower += mass * less.delta((epsilon - loss) + shift).lower
         upper += mass * more.delta((epsilon - loss) - shift).upper
     slack = 1.001 * atoms.error + 4 * _UNIT * (len(atoms.losses) + 4)
+    lost = _LOST * len(atoms.losses)
     return Bounds(
-        lower=min(max(lower * (1 - slack) - 5e-324, 0.0), 1.0),
-        upper=min(upper * (1 + slack) + 5e-324, 1.0),
+        lower=min(max(lower * (1 - slack) - lost, 0.0), 1.0),
+        upper=min(upper * (1 + slack) + lost, 1.0),
     )
 
 
@@ -126,7 +129,9 @@ class LaplaceSum:
             if not above < 0 and sum(taken) < number:
                 total += ways * arb_poly(_piece(number, sum(taken)))(above)
         weight: arb = ((epsilon - largest) / 2).exp() / 2**number
-        return ONE + total * weight
+        value: arb = ONE + total * weight
+        # the least knot is left out, which counts only beyond: there delta is another
+        return value if epsilon > -largest else between(value, -epsilon.expm1())
 
 
 @lru_cache(maxsize=1024)

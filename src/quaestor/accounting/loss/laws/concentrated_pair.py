@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["concentrated_pair"]
 
 _STRETCHES = 512
-_CLOSE = 1e-6  # relative: how far below the infimum p may be
+_CLOSE = 1e-5  # relative: how far below the infimum p may be
 _MOST_ROUNDS = 40
+_MOST_STRETCHES = 1 << 16  # at once; more are left where the quotient is flat, and little is gained
 _LARGEST, _STEEPEST = 300.0, 1e5  # exponents, of which floats hold enough digits
 _FAR = 30.0
 _DOWN = 1 - 1e-9  # for the rounding of a few exponentials
@@ -79,6 +80,8 @@ def _largest_chance(rho: float, loss: float) -> float:
         settled = min(settled, float(np.min(logs[~open_], initial=settled)))
         if not np.any(open_):
             return math.exp(settled) * _DOWN
+        if 2 * np.count_nonzero(open_) > _MOST_STRETCHES:
+            break
         middles = (low[open_] + high[open_]) / 2
         low, high = (
             np.concatenate((low[open_], middles)),
