@@ -244,7 +244,8 @@ class LossProfile(Profile):
 
         To refine it at the guess takes longest where the guess is worst.
         """
-        if self._rare is not None or self._inherited or self._asked > _FINEST:
+        drawn_otherwise = self._rare is not None or self._inherited or self._asked > _FINEST
+        if drawn_otherwise or self._near_line(guess) is not None:
             return guess
         with suppress(ArithmeticError, ValueError, MemoryError):
             line = self._first_line(guess)
