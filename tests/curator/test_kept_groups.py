@@ -65,7 +65,7 @@ def curator(tmp_path: Path) -> Iterator[Curator]:
 
 def _slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     slept: list[float] = []
-    monkeypatch.setattr("quaestor.curator.charged_questions.time.sleep", slept.append)
+    monkeypatch.setattr("quaestor.curator.charged_questions.sleep", slept.append)
     return slept
 
 
@@ -144,7 +144,7 @@ def test_what_is_interrupted_leaves_no_rows_behind(
     slept = _slept(monkeypatch)
     where = {
         "another statement": "quaestor.curator.engines.duckdb.connection.DuckConnection.columns",
-        "the wait": "quaestor.curator.charged_questions.time.sleep",
+        "the wait": "quaestor.curator.charged_questions.sleep",
         "fetching": "quaestor.curator.engines.duckdb.kept_rows.DuckKeptRows.offer",
     }
     monkeypatch.setattr(where[moment], _interrupted)

@@ -63,7 +63,7 @@ def test_stored_answers_previews_and_refusals_do_not_wait(
 ) -> None:
     curator.ask(COUNT, epsilon=1.0)
     slept: list[float] = []
-    monkeypatch.setattr("quaestor.curator.charged_questions.time.sleep", slept.append)
+    monkeypatch.setattr("quaestor.curator.charged_questions.sleep", slept.append)
     curator.ask(COUNT, epsilon=1.0)
     curator.preview(COUNT, epsilon=2.0)
     with pytest.raises(RefusedQuery):

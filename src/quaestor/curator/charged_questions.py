@@ -6,11 +6,11 @@ charge in place and looks the same.
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from quaestor.curator.answers.outputs import answer_of
@@ -265,12 +265,12 @@ def _paid_blocks(payer: Account, paid: Request) -> ChargedBlocks | None:
 @contextmanager
 def _at_steps(step: float) -> Iterator[None]:
     """What is done inside ends, well or badly, a whole number of steps after it began."""
-    begun = time.monotonic()
+    begun = monotonic()
     try:
         yield
     finally:
         if step > 0:
-            time.sleep(step - (time.monotonic() - begun) % step)
+            sleep(step - (monotonic() - begun) % step)
 
 
 def _reach(engine: Engine, charge: Charge) -> None:
