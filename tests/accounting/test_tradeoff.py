@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 from mpmath import mpf
 
-from quaestor import ApproxDP, InvalidParameter, PureDP, compose
+from quaestor import (
+    ApproxDP,
+    Gaussian,
+    InvalidParameter,
+    Laplace,
+    PoissonSampled,
+    PureDP,
+    compose,
+)
+from quaestor.accounting.curves import boundary_search
 from quaestor.accounting.theorems import THEOREMS, total_variation
 from quaestor.accounting.tradeoff import Tradeoff, _Boundary
 from quaestor.errors import TheoremDoesNotApply
 from tests.oracles.composition import brute_force_tradeoff
+
+if TYPE_CHECKING:
+    from quaestor import Bounds, Release
+    from quaestor.accounting.curves.profile import WorldPair
 
 
 def random_steps(seed: int, *, equal: bool) -> list[tuple[float, float]]:
@@ -50,6 +65,31 @@ def test_searching_and_knowing_the_boundary_agree(seed: int) -> None:
         searched = _Boundary(curve.profile)._searched(alarm)
         assert known.overlaps(searched)
         assert searched.width <= 1e-6
+
+
+@pytest.mark.parametrize("alarm", [1e-9, 0.01, 0.3, 0.99])
+@pytest.mark.parametrize(
+    "release",
+    [
+        Gaussian(sigma=50.0) * 10_000,
+        Laplace(scale=20.0) * 100,
+        PoissonSampled(release=Gaussian(sigma=1.0), rate=0.01) * 1000,
+    ],
+    ids=str,
+)
+def test_a_point_of_the_boundary_asks_the_curve_a_hundred_times_at_most(
+    release: Release, alarm: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, line = Counter[object](), boundary_search._line
+
+    def counted(pair: WorldPair, epsilon: float, alarm: float) -> Bounds:
+        asked[pair] += 1
+        return line(pair, epsilon, alarm)
+
+    monkeypatch.setattr(boundary_search, "_line", counted)
+    bounds = compose(release).tradeoff().false_negative_bounds(false_positive=alarm)
+    assert bounds.width <= 1e-4
+    assert max(asked.values()) <= 100
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from flint import arb
 
+from quaestor.accounting.curves.boundary_search import false_negative
 from quaestor.accounting.curves.profile import WorldPair
 from quaestor.accounting.numerics.balls import ball_of, outward, working_precision
 from quaestor.accounting.numerics.bounds import Bounds
@@ -33,13 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Tradeoff", "Vertex"]
 
-_ZOOMS = 40
-_TRIALS = 9
 _ALARMS = (0.01, 0.05, 0.1)  # of the table
 _DRAWN = 201
-_FINE = 1e-12
-_NOTHING = 1e-15  # deltas below it change no boundary
-_PATIENCE = 3
 
 
 class Vertex(NamedTuple):
@@ -257,10 +253,6 @@ class _Boundary:
     def _pairs(self) -> tuple[WorldPair, ...]:
         return self._shared.world_pairs()
 
-    @cached_property
-    def _reach(self) -> float:
-        return min(self._profile.supports(_TRIALS)[-1], 600.0) * 1.25 + 1e-6
-
     def at(self, alarm: float) -> Bounds:
         """Enclose the false negatives of the best test with this false positive rate."""
         exact = self._profile.exact_false_negative(alarm)
@@ -270,59 +262,12 @@ class _Boundary:
         """The best test of any pair of worlds; if not all are known, no lower than the hull."""
         whole = WorldPair(self._shared, self._shared)
         nothing = Bounds(lower=0.0, upper=math.nextafter(1.0 - alarm, 1.0))  # a test that guesses
-        found = [_false_negative(pair, alarm, self._reach) for pair in self._pairs]
+        found = [false_negative(pair, alarm) for pair in self._pairs]
         upper = min((bounds.upper for bounds in found), default=nothing.upper)
         if self._profile.pairs_suffice:
             return Bounds(lower=min(bounds.lower for bounds in found), upper=upper)
-        hull = _false_negative(whole, alarm, self._reach).lower
+        hull = false_negative(whole, alarm).lower
         return Bounds(lower=min(hull, upper), upper=upper)
-
-
-def _line(pair: WorldPair, epsilon: float, alarm: float) -> Bounds:
-    """Enclose the supporting line 1 - delta(epsilon) - e^epsilon a, for epsilon of either sign."""
-    curve = pair.over if epsilon >= 0.0 else pair.under
-    delta = ball_of(curve.delta_or_less(epsilon=abs(epsilon), least=_NOTHING))
-    with working_precision(128):
-        if epsilon < 0:
-            return outward(arb(epsilon).exp() * (1 - delta - alarm))
-        return outward(1 - delta - arb(epsilon).exp() * alarm)
-
-
-def _never_certain(curve: Profile) -> Bounds:
-    with working_precision(128):
-        return outward(1 - ball_of(curve.delta_bounds(epsilon=math.inf))).clipped(0.0, 1.0)
-
-
-def _false_negative(pair: WorldPair, alarm: float, reach: float) -> Bounds:
-    """Maximise over the supporting lines of one pair, which are concave in x = e^epsilon.
-
-    Every line is a lower bound. Between two neighbours of the best trial, a concave function
-    stays below the lines through the trials further out; where those meet is an upper bound.
-    """
-    if alarm == 0.0:
-        return _never_certain(pair.over)
-    if alarm >= _never_certain(pair.under).upper:  # the mirror image of the same corner
-        return Bounds.exactly(0.0)
-    low, high = -reach, reach
-    best = Bounds(lower=0.0, upper=math.nextafter(1.0 - alarm, 1.0))
-    stalled = 0
-    for _ in range(_ZOOMS):
-        gap = (high - low) / (_TRIALS - 1)
-        trials = [low + i * gap for i in range(_TRIALS)]
-        lines = [_line(pair, trial, alarm) for trial in trials]
-        top = max(range(_TRIALS), key=lambda i: lines[i].lower)
-        ceiling = _ceiling(trials, lines, top)
-        gained, doubt = lines[top].lower - best.lower, lines[top].width
-        best = Bounds(
-            lower=max(best.lower, lines[top].lower),
-            upper=max(min(best.upper, ceiling), best.lower, lines[top].lower),
-        )
-        lost = ceiling == math.inf and doubt > _FINE and gained <= doubt / 16
-        stalled = stalled + 1 if lost else 0  # trials are closer together than they are known
-        if best.width <= _FINE or gap < 1e-13 * reach or stalled == _PATIENCE:
-            break
-        low, high = trials[max(top - 2, 0)], trials[min(top + 2, _TRIALS - 1)]
-    return best
 
 
 class _Line(NamedTuple):
@@ -335,42 +280,3 @@ class _Line(NamedTuple):
         """Where a flatter line crosses this one from below."""
         gap = self.steepness - flatter.steepness
         return (self.height - flatter.height) / gap if gap > 0 else math.inf
-
-
-def _ceiling(trials: Sequence[float], lines: Sequence[Bounds], top: int) -> float:
-    """An upper bound on a concave function of e^trial, if its peak is certainly near ``top``."""
-    if not 2 <= top <= len(trials) - 3:
-        return math.inf
-    near = [top - 2, top - 1, top, top + 1, top + 2]
-    xs = [math.exp(trials[i] - trials[top]) for i in near]
-    ys = [lines[i] for i in near]
-    if ys[1].upper > ys[2].lower or ys[3].upper > ys[2].lower:
-        return math.inf
-    return max(
-        _peak(_Chord(xs[0], ys[0], xs[1], ys[1]), _Chord(xs[3], ys[3], xs[2], ys[2])),
-        _peak(_Chord(xs[1], ys[1], xs[2], ys[2]), _Chord(xs[4], ys[4], xs[3], ys[3])),
-    )
-
-
-class _Chord:
-    """The line through two points of a concave function, extended beyond the second one.
-
-    It starts at the second point's upper end, with the steepest slope the first one allows, and
-    so stays above the function.
-    """
-
-    def __init__(self, x0: float, y0: Bounds, x1: float, y1: Bounds) -> None:
-        self.start, self.height = x1, y1.upper
-        self.slope = (y1.upper - y0.lower) / (x1 - x0)
-
-    def at(self, x: float) -> float:
-        return self.height + self.slope * (x - self.start)
-
-
-def _peak(left: _Chord, right: _Chord) -> float:
-    """The largest value of the lower of two lines between their starting points."""
-    ends = [left.start, right.start]
-    if left.slope != right.slope:
-        cross = (right.at(0.0) - left.at(0.0)) / (left.slope - right.slope)
-        ends.append(min(max(cross, left.start), right.start))
-    return max(min(left.at(x), right.at(x)) for x in ends) * (1 + 1e-12) + 1e-14
