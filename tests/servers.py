@@ -73,7 +73,9 @@ def new_database(address: str, like: str = "template1") -> str:
 
     name = f"ledger_{next(_NUMBERS)}"
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {like}".encode())
+        # Its files are copied; to write every page of them to the log takes half as long again.
+        made = f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY FILE_COPY"
+        connection.execute(made.encode())
     return address.replace("/postgres?", f"/{name}?")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -61,6 +62,8 @@ PEOPLE = {
     "all": ROLES,
 }
 PATIENCE = 120.0
+# To read the system's certificates takes longer than most requests: one reading is for all clients.
+_TRUST = ssl.create_default_context()
 
 
 def free_port() -> int:
@@ -84,7 +87,7 @@ class RunningService:
     def client(self, person: str | None = None) -> httpx.Client:
         """A client of somebody's, or of nobody's."""
         headers = {} if person is None else {"Authorization": f"Bearer {self.tokens[person]}"}
-        made = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE)
+        made = httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE, verify=_TRUST)
         self.clients.append(made)
         return made
 
@@ -177,7 +180,7 @@ def _wait(service: RunningService) -> None:
     while time.monotonic() < deadline:
         assert service.process.poll() is None, service.log.read_text()
         try:
-            if httpx.get(f"{service.url}/ready", timeout=5).status_code == 200:
+            if httpx.get(f"{service.url}/ready", timeout=5, verify=_TRUST).status_code == 200:
                 return
         except httpx.HTTPError:
             pass
