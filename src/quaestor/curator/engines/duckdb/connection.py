@@ -238,6 +238,7 @@ class DuckConnection:
         paths = found(table, pattern)
         if kind == "parquet":
             return self._parquet_files(table, paths)
+        self._join_as_written()
         view = f"files_{uuid4().hex}"
         try:
             self._connection.execute(f"CREATE VIEW {view} AS {self._text_rows(table, paths)}")
@@ -247,6 +248,14 @@ class DuckConnection:
         except Exception:  # noqa: BLE001 (as above)
             unreadable = SourceUnavailable(table.name, f"{table.source.files} cannot be read")
         raise unreadable
+
+    def _join_as_written(self) -> None:
+        """Joins hold their right sides in memory, from now on.
+
+        DuckDB does not know how many rows come from pyarrow or a text file, takes them for one or
+        a few dozen, and would hold all of them to join them with a few keys.
+        """
+        self._connection.execute("SET GLOBAL disabled_optimizers = 'build_side_probe_side'")
 
     def _text_system(self) -> TextSystem:
         if self._texts is None:
@@ -291,6 +300,8 @@ class DuckConnection:
         if not columns:
             raise SourceUnavailable(table.name, f"{table.source.files} cannot be read")
         self._parquet.append(files)
+        if files.handed_over:
+            self._join_as_written()
         return Base(sql=files.view, types={column[0]: column[1] for column in columns})
 
 

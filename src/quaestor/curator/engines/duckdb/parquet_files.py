@@ -63,6 +63,14 @@ class ParquetFiles:
                     "of the first file: write all files with the same schema",
                 )
 
+        self._read = {name: _column(name, kind) for name, kind in self._columns.items()}
+        self._folders = in_folders(table, paths[0], self._columns)
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether rows come through pyarrow, so that DuckDB knows nothing of how many there are."""
+        return bool(self._folders) or any(raw is not None for raw, _ in self._read.values())
+
     def _declared(self, schema: Any) -> dict[str, Any]:
         """The declared columns that a file has, with their types; of dictionaries, the values'.
 
@@ -81,9 +89,8 @@ class ParquetFiles:
 
     def register(self, cursor: Any) -> None:
         """Make the view for a cursor."""
-        columns = {name: _column(name, kind) for name, kind in self._columns.items()}
-        folders = in_folders(self._table, self._paths[0], self._columns)
-        if not folders and all(raw is None for raw, _ in columns.values()):
+        columns, folders = self._read, self._folders
+        if not self.handed_over:
             files = ", ".join(map(_path, self._paths))
             source = f"read_parquet([{files}], hive_partitioning = false)"
             cursor.execute(f"CREATE TEMP VIEW {self.view} AS SELECT * FROM {source}")  # noqa: S608
