@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import quaestor as q
+from quaestor.accounting.loss.engine.loss_sum import Product
 
 GOLDEN = 0.6180339887498949
 STEP = q.PoissonSampled(release=q.Gaussian(sigma=1.0), rate=0.01)
@@ -40,6 +41,36 @@ def test_delta_is_as_narrow_as_asked_for(name: str) -> None:
     usual, narrow = spent.delta_bounds(epsilon=at), spent.delta_bounds(epsilon=at, width=1e-6)
     assert narrow.relative_width <= 1e-6
     assert narrow.overlaps(usual)
+
+
+@pytest.mark.parametrize("width", [1e-4, 1e-3, 2e-2, 0.3])
+@pytest.mark.parametrize(
+    "release",
+    [
+        STEP * 1_000,
+        q.PoissonSampled(release=q.Gaussian(sigma=1.0), rate=1e-4) * 100,
+        q.PoissonSampled(release=q.Gaussian(sigma=0.5), rate=0.1) * 2,
+        q.PoissonSampled(release=q.Laplace(scale=1.0), rate=0.1) * 10,
+        q.DiscreteGaussian(sigma=50.0) * 1_000,
+    ],
+    ids=str,
+)
+def test_a_wider_interval_needs_no_more_moments(
+    release: q.Release, width: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+    plain = Product.rough_log_moments
+
+    def counted(self: Product, *arguments: object) -> object:
+        nonlocal asked
+        asked += 1
+        return plain(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Product, "rough_log_moments", counted)
+    q.compose(release).epsilon_bounds(delta=1e-6)
+    usual, asked = asked, 0
+    q.compose(release).epsilon_bounds(delta=1e-6, width=width)
+    assert 0 < asked <= 1.5 * usual
 
 
 def test_a_closed_form_is_narrower_than_anyone_asks() -> None:

@@ -54,7 +54,7 @@ _WAYS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 8.0, 64.0)  # above a guess, as shares of it
 _NEAR = 0.1  # relative, in epsilon: where a line was drawn for about the right place
 _NEIGHBOURS = 2  # lines that are asked before another one is drawn
 _NARROW = 1e-3  # relative: brackets that leave no more open are not improved on
-_VAGUE = 1e-2  # a line that knows less than this asks the moment bound too
+_VAGUE = 1e-2  # a line that leaves more open, and more than is wanted, asks the moment bound too
 
 
 class LossProfile(Profile):
@@ -150,7 +150,7 @@ class LossProfile(Profile):
         known = Bounds(lower=0.0, upper=1.0) if line is None else line.delta(epsilon)
         if self.product.moments_only:
             upper = self._moment_delta(epsilon)
-        elif known.relative_width > _VAGUE:
+        elif known.relative_width > max(_VAGUE, self.width):
             upper = min(known.upper, self._moment_delta(epsilon))
         else:
             return known
@@ -380,7 +380,7 @@ class LossProfile(Profile):
             )
             found = found.intersection(solved)
             if found.relative_width <= self._asked:
-                break
+                return found
             if found.relative_width >= _NEAR:  # where the truth is, is not known yet
                 last, guess = guess, crossing(line, finite, guess)
                 if abs(last - guess) >= _NEAR * last:
