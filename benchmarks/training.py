@@ -328,7 +328,7 @@ _REMARKS = (
     "it is what steps of one direction lose; we know of no proof that mixing both loses no more.",
     "",
     "Half of the time of *matrix, once each* copies the matrix, so that nobody changes it later.",
-    "Most of *matrix, 10 times, 20 apart* looks for the worst steps before each and after it, apart:",
+    "Most of *matrix, 10 times, 20 apart* looks for the worst steps before each and after it:",
     "that upper end is lower than jax_privacy's, and has a lower end beside it.",
 )
 
