@@ -143,7 +143,6 @@ def _table(costs: dict[int, tuple[_Cost, _Cost]]) -> list[str]:
 
 def _private_table(costs: dict[int, _PrivateCost]) -> list[str]:
     lines = [
-        "",
         "## Private keys",
         "",
         (
@@ -193,7 +192,7 @@ def _extrapolated(
         "",
         (
             f"A hundred million private keys of a billion rows take {engine / 3600:.1f} hours of "
-            f"Spark's CPU and {curator / 3600:.2f} of the curator's, if that goes on, too: it was "
+            f"Spark's CPU and {curator / 60:.1f} minutes of the curator's, if that goes on, too: it was "
             "not measured either."
         ),
     ]
