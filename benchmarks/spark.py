@@ -192,8 +192,8 @@ def _extrapolated(
         "",
         (
             f"A hundred million private keys of a billion rows take {engine / 3600:.1f} hours of "
-            f"Spark's CPU and {curator / 60:.1f} minutes of the curator's, if that goes on, too: it was "
-            "not measured either."
+            f"Spark's CPU and {curator / 60:.1f} minutes of the curator's, if that goes on, too: "
+            "it was not measured either."
         ),
     ]
 
