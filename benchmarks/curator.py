@@ -51,8 +51,8 @@ class _Setting:
     )
     """Why a goal was missed, if it was: of the table, and of its snapshot."""
     of_snapshot: str = (
-        "adding up by unit and group is most of it; that rows are sorted saves memory, and DuckDB "
-        "hashes them all the same"
+        "adding up by unit and group takes DuckDB, of numbers that are ready and sorted, a third "
+        "of what bounding by hand takes; to find groups and clamp values takes the rest"
     )
 
     @property
@@ -60,11 +60,12 @@ class _Setting:
         return self.groups < _GROUPS
 
 
+_TOGETHER = "the table's own rows are together already: a sorted copy has nothing to win"
 _SETTINGS = (
     _Setting(name="scattered, all groups", table="scattered", groups=_GROUPS),
     _Setting(name="scattered, 5 groups a unit", table="scattered", groups=5),
-    _Setting(name="together, all groups", table="together", groups=_GROUPS),
-    _Setting(name="together, 2 groups a unit", table="together", groups=2),
+    _Setting(name="together, all groups", table="together", groups=_GROUPS, of_snapshot=_TOGETHER),
+    _Setting(name="together, 2 groups a unit", table="together", groups=2, of_snapshot=_TOGETHER),
 )
 
 
