@@ -150,7 +150,8 @@ enough people are in.
 What takes the time are the pairs of a unit and a group, of which there are at most as many as
 rows: each is ranked where its unit is in too many groups, once for the answer and its whole error
 together. So cost grows with units and groups only until every row is a pair of its own, and
-lines through these points are poor. What Python holds does not grow with rows or units.
+lines through the points of units and of declared groups are poor. What Python holds does not grow
+with rows or units. No ratio is given where plain takes less than a hundredth of a second.
 """
 
 

@@ -65,7 +65,7 @@ with its count, because the curator draws the noise and not the engine: at most 
 are steps between the bounds. More than a million row numbers are sent with the rows instead.
 
 A unit's rows are added up in one task. A unit with a tenth of all rows makes that task ten times
-as long as the average of a hundred tasks; others do not wait for it but at the end.
+as long as the average of a hundred tasks; other tasks wait for it only at the end.
 """
 
 

@@ -488,3 +488,10 @@ def test_json_is_an_option_and_not_just_a_word_on_the_line(quaestor: Run) -> Non
     run = quaestor("epsilon", "-d", "1e-6", "--", "--json")
     assert run.status == 2
     assert run.err.startswith("quaestor: column 1: ")
+
+
+def test_a_file_without_its_mark_is_told_how_to_be_given() -> None:
+    for text in ("rel.csv", "Year.CSV * 3"):
+        run = run_process("epsilon", "--delta", "1e-6", text)
+        assert run.status == 2
+        assert f"a curve in a file as @{text}" in run.err

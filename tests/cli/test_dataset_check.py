@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from quaestor.cli.drawing.checked_tables import EXACT
+from quaestor.curator.catalog.catalog_file import read_catalog
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -210,6 +211,27 @@ def test_a_table_can_be_declared_anew_and_the_rest_of_the_catalog_stays(
     assert text.startswith('ledger = "ledger.db"\n\n[tables.visits]\nfile = "visits.csv"\n')
     assert text.endswith("\n\n[accounts.study]\nepsilon = 1.0\ndelta = 1e-6\n")
     assert 'cost = "text"' in text
+
+
+def test_a_table_is_declared_anew_with_bounds_whose_steps_are_implied(
+    clinic: Path, quaestor: Run
+) -> None:
+    text = (
+        "quaestor dataset add visits --replace --file visits.csv --unit patient --rows 2 --groups 1"
+        " --kind patient=integer --kind creatinine=integer --bounds creatinine=0:30"
+        " --bounds cost=0:90 --kind cost=real"
+    )
+    again = quaestor(*text.split()[1:])
+    assert again.status == 0, again.err
+    made = read_catalog(clinic / "quaestor.toml").table("visits")
+    assert made is not None
+    numbers = [each for each in made.columns if each.name in {"creatinine", "cost"}]
+    assert sorted((each.low, each.high) for each in numbers) == [(0.0, 30.0), (0.0, 90.0)]
+    assert all(each.granularity for each in numbers)
+    wrong = quaestor(*text.replace("=0:30", "=0:1e14").split()[1:])
+    assert wrong.status == 2
+    assert "nothing was changed: " in wrong.err
+    assert "by hand" not in wrong.err
 
 
 def test_a_declared_format_is_read_as_it_is_declared(

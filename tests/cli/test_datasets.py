@@ -95,7 +95,7 @@ def test_a_prepared_table_is_asked_until_it_changes(hospital: Path, quaestor: Ru
     assert quaestor("query", COUNT, "--epsilon", "0.5").status == 0
     refused = quaestor("dataset", "prepare", "visits", "--status", "--remove")
     assert (refused.status, "without --status" in refused.err) == (2, True)
-    assert "no snapshot" in quaestor("dataset", "prepare", "visits", "--remove").out
+    assert "visits: removed" in quaestor("dataset", "prepare", "visits", "--remove").out
     unknown = quaestor("dataset", "prepare", "nowhere")
     assert (unknown.status, "quaestor dataset list" in unknown.err) == (2, True)
     assert hospital.exists()
@@ -112,7 +112,7 @@ def test_a_copy_of_a_table_that_was_renamed_is_named_and_can_be_deleted(
     assert "quaestor dataset prepare visits --remove" in told.out + told.err
     assert len([*copies.glob("*.duckdb")]) == 2
     removed = quaestor("dataset", "prepare", "visits", "--remove")
-    assert "no snapshot; the catalog has no such table" in removed.out
+    assert "removed" in removed.out
     assert len([*copies.glob("*.duckdb")]) == 1
     assert quaestor("dataset", "prepare", "visits", "--remove").status == 2
 
@@ -156,7 +156,7 @@ def test_a_table_of_a_server_is_asked_as_of_when_it_was_prepared(
             asked.out.split()
         )
         assert f"data version {of}" in asked.out
-        assert "no snapshot" in quaestor("dataset", "prepare", "calls", "--remove").out
+        assert "calls: removed" in quaestor("dataset", "prepare", "calls", "--remove").out
     finally:
         with psycopg.connect(postgres_address, autocommit=True) as connection:
             connection.execute("DROP TABLE calls")

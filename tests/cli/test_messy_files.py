@@ -134,7 +134,7 @@ def test_marks_blank_lines_quoted_lines_and_ragged_rows_are_read(
 def test_columns_without_a_name_or_with_one_twice_get_one(quaestor: Run, folder: Path) -> None:
     run = added(add(quaestor, "id,x,X,,\n1,a,b,c,\n"))
     assert "column 4 has no name in the first line; its name is now column4" in run
-    assert "the name of column 3 is not allowed; its name is now X_2" in run
+    assert "column 3 has the name of another, X; its name is now X_2" in run
     names = [column.name for column in read_catalog(folder).tables[0].columns]
     assert names == ["id", "x", "X_2", "column4", "column5"]
     assert figures(folder, "SELECT COUNT(*) AS n FROM t WHERE X_2 = 'b' AND column4 = 'c'") == [1]

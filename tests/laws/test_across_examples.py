@@ -282,3 +282,10 @@ def test_selections_in_many_databases_cost_those_of_the_largest_ranges() -> None
     found = q.compose_across(databases, membership=q.AtMost(2))
     expected = q.compose(q.BoundedRange(epsilon=0.3), q.BoundedRange(epsilon=0.5) * 2)
     assert found.epsilon_bounds(delta=1e-6).overlaps(expected.epsilon_bounds(delta=1e-6))
+
+
+def test_replaced_records_cost_no_more_than_everybody_replaced_everywhere() -> None:
+    for releases in ([PureDP(epsilon=1.0)], [Gaussian(sigma=2.0), PureDP(epsilon=0.5)]):
+        answer = compose_across({"a": releases, "b": releases}, neighbours="replace_record")
+        everywhere = answer.naive().epsilon_bounds(delta=1e-6)
+        assert answer.epsilon_bounds(delta=1e-6).overlaps(everywhere)

@@ -317,7 +317,8 @@ class _Parser:
     def _argument(self, release: str, depth: int) -> _Argument:
         field = self._take()
         if field.kind != "name":
-            _fail(self.text, field.column, f"parameters are named: {release}(field=value, ...)")
+            own = ", ".join(f"{each.name}=..." for each in fields(RELEASES[release]))  # type: ignore[arg-type]
+            _fail(self.text, field.column, f"parameters are named: {release}({own})")
         self._expect("=")
         ahead = self.ahead
         if ahead.kind == "number" and self.tokens[self.place + 1].text != "*":

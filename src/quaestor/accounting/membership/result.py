@@ -126,13 +126,14 @@ class AcrossComposition(CurveAnswers):
     def naive(self) -> Composition:
         """What composing everything, as if everybody were everywhere, would give.
 
-        (With ``replace_record`` even that is too little, for records may change in place.)
+        With ``replace_record``, everybody's record changes in place everywhere.
         """
         databases = self._question.databases
         everything = databases.counted(self._question.rules.everything)
+        replaced = self._question.replaced
         return compose(
             *(
-                release * (count * times)
+                (release.with_record_replaced() if replaced else release) * (count * times)
                 for kind, times in everything.items()
                 for release, count in databases.kinds[kind]
             )

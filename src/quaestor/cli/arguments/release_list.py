@@ -21,6 +21,9 @@ def read_releases(texts: Iterable[str]) -> list[Release]:
     releases: list[Release] = []
     for text in texts:
         if not text.startswith("@"):
+            if text.partition(" * ")[0].strip().lower().endswith(".csv"):
+                meant = f"an expression, or a curve in a file as @{text}"
+                raise InvalidParameter("release", text, meant)
             releases += parse_releases(text)
             continue
         from quaestor.interop.curve_file import read_curve

@@ -247,7 +247,7 @@ def add(  # noqa: PLR0913  # a table has as many sides
     made = table_declaration(options, folder=path.parent)
     before = known.table(name) if replace else None
     if before is not None:
-        added = replace_table(path, declared_anew(made.table, before)).table(name)
+        added = replace_table(path, declared_anew(path, made.table, before)).table(name)
     else:
         added = add_table(path, made.table).table(name)
     if added is None:  # what was just read back

@@ -186,6 +186,7 @@ def prepare(
     known = read_catalog(catalog_path(catalog))
     snapshots = _snapshots_with(known, name, orphan=remove)
     accounts: tuple[str, ...] = ()
+    before = snapshots.state(name) if known.table(name) is not None else ""
     if remove:
         accounts = remove_copy(known, name, snapshots)
     elif not status:
@@ -196,7 +197,7 @@ def prepare(
         recorded = {"accounts": list(accounts)} if accounts else {}
         print_json({"table": name, "snapshot": state, "orphans": orphans, **recorded})
         return
-    say(f"snapshot of {name}: {state}")
+    say(f"snapshot of {name}: {'removed' if remove and state != before else state}")
     if accounts:
         say(f"recorded as a data version with {', '.join(accounts)}", plain=True)
     for each in snapshots.orphans():

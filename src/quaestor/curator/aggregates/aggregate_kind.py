@@ -250,7 +250,10 @@ class OfNumbers(AggregateKind):
             operand = Cast(operand, "integer")
             facts = number_facts("integer", 0.0, 1.0, grain=0, nullable=facts.nullable)
         if not facts.number:
-            remedy = f"write {word}(CAST({spell(operand)} AS INTEGER))"
+            remedy = (
+                f"declare the column as a number with bounds, or write "
+                f"{word}(CAST({spell(operand)} AS INTEGER))"
+            )
             raise RefusedQuery(
                 f"{word} needs a number, and {spell(operand)} is {article(facts.kind)}",
                 remedy=remedy

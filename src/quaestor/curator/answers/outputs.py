@@ -333,7 +333,7 @@ def _notes(offer: Offer) -> tuple[str, ...]:
         chosen = offer.choice.mechanism
         notes.append(
             f"groups are shown by chance: half of those of {chosen.likely} people, and all of "
-            f"{chosen.certain} or more"
+            f"{chosen.certain} or more; to see smaller ones, spend more or declare keys"
         )
     if isinstance(offer.choice, NoisyTop):
         notes.append("the groups were chosen by the exponential mechanism")

@@ -57,8 +57,19 @@ def replace_table(path: Path, table: Table) -> Catalog:
     )
 
 
-def declared_anew(table: Table, before: Table) -> Table:
-    """A table that is declared anew, with what no option says, and what still is as it was."""
+def declared_anew(path: Path, table: Table, before: Table) -> Table:
+    """A table that is declared anew, with what no option says, and what still is as it was.
+
+    Its columns are as a catalog reads them: with the steps of numbers that only have bounds.
+
+    Raises:
+        InvalidCatalog: what is declared is wrong.
+    """
+    try:
+        alone = catalog_from_toml(table_to_toml(table), file=str(path), folder=str(path.parent))
+    except InvalidCatalog as error:
+        raise _refused(path, f"nothing was changed: {error.problem}", error.remedy) from None
+    table = alone.table(table.name) or table
     same = {c.name for c in table.columns if before.column(c.name) == c}
     if table.contribution == before.contribution:
         same |= {"rows", "groups"}

@@ -164,6 +164,8 @@ def _check_headers(source: Source, paths: list[str], notes: list[str]) -> None:
     for place, (said, name) in enumerate(zip(given, names, strict=True), 1):
         if not said.strip():
             notes.append(f"column {place} has no name in the first line; its name is now {name}")
+        elif said.lower() in {each.lower() for each in names if each != name}:
+            notes.append(f"column {place} has the name of another, {said}; its name is now {name}")
         elif said != name:
             notes.append(f"the name of column {place} is not allowed; its name is now {name}")
     for path in paths[1:]:

@@ -74,7 +74,8 @@ def _of_files(found: TableCheck) -> Iterator[tuple[str, str | None, str]]:
 def _of_columns(found: TableCheck) -> Iterator[tuple[str, str | None, str]]:
     for column in found.columns:
         for _, problem in column.first:
-            words = f"{column.column} contains {problem.words}"
+            of = "text that is " if problem.words.startswith("not ") else ""
+            words = f"{column.column} contains {of}{problem.words}"
             value = problem.value
             if problem.option == "--kind":
                 value = f"{column.column}={value}"

@@ -184,7 +184,10 @@ def _limit_after_sets(text: str, tokens: Sequence[Token]) -> RefusedQuery | None
 def _syntax(text: str, error: object) -> RefusedQuery:
     found = getattr(error, "errors", None) or [{}]
     line, column = found[0].get("line"), found[0].get("col")
-    remedy = "check the brackets, commas and quotes around it"
+    remedy = (
+        "check the brackets, commas and quotes around it; "
+        'a name that is also a word of SQL stands in double quotes, as in "order"'
+    )
     if line is None or column is None:
         return RefusedQuery("this is not SQL", remedy=remedy)
     lines = text.split("\n")
