@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from quaestor import Gaussian, PoissonSampled, compose
+from quaestor import Gaussian, PoissonSampled, ProbabilityVectors, Staircase, compose
 from quaestor.accounting.loss.engine.inversion import Line
 from quaestor.accounting.loss.engine.loss_profile import LossProfile
 from quaestor.accounting.loss.engine.loss_sum import Product
 from quaestor.accounting.loss.laws.sampling.sampled_gaussian import SampledGaussianLoss
 from quaestor.accounting.loss.laws.sampling.truncated_gaussian import TruncatedSampledGaussian
+from quaestor.errors import BeyondFloats
 from tests.laws.lattice_brackets import SampledGaussianCells, brackets, brackets_of
 from tests.oracles.two_steps import Sampled, two_steps
+
+if TYPE_CHECKING:
+    from quaestor.accounting.loss.engine.integral import LinePlan
 
 REFERENCE = 1e-7  # relative error of the sums below, and what erfc leaves of small numbers
 LEAST = 3e-15
@@ -292,3 +297,20 @@ def test_how_a_line_falls_off_does_not_depend_on_lines_that_were_asked_about_bef
     for theta in (2.0, 9.0, 2.0):
         assert np.array_equal(asked.decay(theta, low, high), fresh().decay(theta, low, high))
     assert not np.array_equal(asked.decay(2.0, low, high), asked.decay(9.0, low, high))
+
+
+def test_no_line_is_drawn_that_takes_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule for each of 200,000 nodes, of thousands of terms: the moment bound has to do."""
+    terms: list[float] = []
+
+    def counted(_: type[Line], product: Product, plan: LinePlan) -> Line:
+        theta, step = plan.integral.theta, plan.integral.step
+        terms.append(product.effort(theta, plan.extent.size, step))
+        raise BeyondFloats("it was counted")
+
+    monkeypatch.setattr(Line, "along", classmethod(counted))
+    steep = PoissonSampled(release=Gaussian(sigma=0.019), rate=5e-324)
+    vectors = ProbabilityVectors(p=(0.0, 1e-6, 1 - 1e-6), q=(1 - 1e-12, 1e-12, 0.0))
+    compose(steep, Staircase(epsilon=8.6) * 2, vectors * 3).delta_bounds(epsilon=4452.0)
+    assert terms
+    assert max(terms) <= 3e8

@@ -29,6 +29,8 @@ _MOST_NODES = 1_200_000
 _LARGEST_TRANSFORM = 1 << 18  # nodes of a line on a lattice
 _MOST_WORK = 1.2e7  # evaluations of e^(sL), about half a second
 _TOO_MUCH_WORK = 4 * _MOST_WORK  # where the moment bound has to do
+_TOO_MUCH_EFFORT = 3e8  # terms of all rules together: the same, some ten seconds
+_MANY_NODES = 2_000  # with fewer, no rules are that long
 
 
 class Tail(NamedTuple):
@@ -78,6 +80,15 @@ class Integral:
     def work(self, extent: Extent) -> float:
         """About how many exponentials so many nodes cost."""
         return self.product.work(extent.size, self.step)
+
+    def is_too_long(self, extent: Extent) -> bool:
+        """Whether the rules by which moments at so many nodes are integrated have too many terms.
+
+        They have the more, the larger the ratio of sensitivity to noise, which work leaves out.
+        """
+        if extent.size <= _MANY_NODES:
+            return False
+        return self.product.effort(self.theta, extent.size, self.step) > _TOO_MUCH_EFFORT
 
     def nodes(self, extent: Extent) -> Complexes:
         """The points at which the moment is needed."""
@@ -215,9 +226,11 @@ def planned(
         if product.aside is not None:  # delta may be far less than the integrand's peak suggests
             room *= 1e-8
         extent = integral.extent(room)
-        if not integral.smoothing or integral.work(extent) <= most_work:
+        too_much = integral.work(extent) > most_work or integral.is_too_long(extent)
+        if not (integral.smoothing and too_much):
             break
         integral = integral.smoothed_more()
-    if not integral.work(extent) <= max(_TOO_MUCH_WORK, most_work):
+    too_much = not integral.work(extent) <= max(_TOO_MUCH_WORK, most_work)
+    if too_much or integral.is_too_long(extent):
         raise BeyondFloats("the losses are too far apart for a line")
     return LinePlan(integral, point, extent, integral.smoothing > smoothing)
