@@ -151,7 +151,12 @@ class Engine:
             EngineFailed: whatever went wrong; the error says nothing of it.
         """
         with self._lock:
-            return _quietly(lambda: self._remembered(measurement))
+            with suppress(SchemaChanged):  # of a public table that is looked at
+                return _quietly(lambda: self._remembered(measurement))
+            self._forget_schemas()
+            with suppress(SchemaChanged):
+                return _quietly(lambda: self._remembered(measurement))
+        raise EngineFailed
 
     def reach(self) -> None:
         """See that the database answers at all, before a statement about private rows is sent.
@@ -187,8 +192,7 @@ class Engine:
             with suppress(SchemaChanged):
                 return prepared, _quietly(prepared.measured)
             with self._lock:
-                self._prepared.clear()
-                self._quiet = _Quiet(self.connection)
+                self._forget_schemas()
         raise EngineFailed
 
     def count_corrections(self, exact: Exact | KeptGroups) -> None:
@@ -199,6 +203,11 @@ class Engine:
     def close(self) -> None:
         """Let go of the connection."""
         self.connection.close()
+
+    def _forget_schemas(self) -> None:
+        """Write statements anew, for tables as they are now."""
+        self._prepared.clear()
+        self._quiet = _Quiet(self.connection)
 
     def _remembered(self, measurement: Measurement) -> Prepared:
         try:

@@ -130,8 +130,9 @@ class _Stored:
             tests = f"WHEN {number} < {first} THEN {first} WHEN {number} <= {last} THEN {number}"
             if sql.dialect.strict:  # a number next to zero would underflow when it is divided
                 tests = f"WHEN abs({number}) < {sql.real(small)} THEN {sql.real(0.0)} {tests}"
-            # NaN before what is above: to engines it is larger than every number.
-            tests += f" WHEN {sql.dialect.nan.format(number)} THEN {sql.nothing('real')}"
+            # NaN before all else: to engines it is larger than every number. And Parquet's least
+            # and greatest numbers leave it out, so that DuckDB takes tests for true of all rows.
+            tests = f"WHEN {sql.dialect.nan.format(number)} THEN {sql.nothing('real')} {tests}"
         return f"CASE {tests} WHEN {number} > {last} THEN {last} END"
 
 

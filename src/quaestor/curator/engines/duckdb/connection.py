@@ -19,6 +19,7 @@ from quaestor.curator.engines.duckdb.parquet_files import (
 )
 from quaestor.curator.engines.duckdb.private_folder import private_folder
 from quaestor.curator.engines.duckdb.read_lock import ReadLock
+from quaestor.curator.engines.duckdb.seen_files import SeenFiles
 from quaestor.curator.engines.duckdb.snapshots import Snapshots
 from quaestor.curator.engines.duckdb.text_rows import PATH, json_field, read_fields, read_lines
 from quaestor.curator.engines.files import found, kind_of, named_columns, pattern_of
@@ -55,6 +56,7 @@ class DuckConnection:
         self._texts: TextSystem | None = None
         self._attached: dict[str, _AttachedFile] = {}
         self._parquet: list[ParquetFiles] = []
+        self._text_files: dict[str, SeenFiles[list[str]]] = {}
         self._snapshots = Snapshots(catalog)
         self._prepared: list[_PreparedTable] = []
         self._copies: dict[tuple[str, int, int], str | None] = {}
@@ -158,15 +160,23 @@ class DuckConnection:
         """Make the views that a statement reads: of snapshots that are current, and of files.
 
         But for those that were made for an earlier statement on the same cursor.
+
+        Raises:
+            SchemaChanged: files have other columns than those that the statement was written for.
         """
         made = set() if made is None else made
         wanted = [each for each in self._prepared if each.view in sql and each.view not in made]
         views = {each.view: self._copy_of(each) for each in wanted}
         sources = [sql, *views.values()]
+        for view, seen in self._text_files.items():
+            if any(view in source for source in sources):
+                seen.refuse_changed()
         for files in self._parquet:
-            if any(files.view in source for source in sources) and files.view not in made:
-                files.register(cursor)
-                made.add(files.view)
+            if any(files.view in source for source in sources):
+                files.refuse_changed()
+                if files.view not in made:
+                    files.register(cursor)
+                    made.add(files.view)
         for view, source in views.items():
             cursor.execute(f"CREATE TEMP VIEW {view} AS SELECT * FROM {source}")  # noqa: S608
             made.add(view)
@@ -241,6 +251,8 @@ class DuckConnection:
         self._join_as_written()
         view = f"files_{uuid4().hex}"
         try:
+            if kind != "jsonl":
+                self._text_files[view] = SeenFiles(paths, lambda: named_columns(table, paths))
             self._connection.execute(f"CREATE VIEW {view} AS {self._text_rows(table, paths)}")
             return self._described(view)
         except SourceUnavailable:

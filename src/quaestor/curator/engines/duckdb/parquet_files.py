@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from quaestor.curator.engines.duckdb.dialect import DUCKDB
+from quaestor.curator.engines.duckdb.seen_files import SeenFiles
 from quaestor.errors import SourceUnavailable
 
 if TYPE_CHECKING:
@@ -49,14 +50,18 @@ class ParquetFiles:
         self.view = f"files_{uuid4().hex}"  # a name that no text of a question holds
         self._paths, self._table = paths, table
         try:
-            schemas = [_schema(pq, path) for path in paths]
+            self._seen = SeenFiles(
+                paths, lambda: [self._declared(_schema(pq, path)) for path in paths]
+            )
         except (OSError, pa.ArrowException):
-            schemas = []
-        if not schemas:
+            found = []
+        else:
+            found = self._seen.columns
+        if not found:
             raise SourceUnavailable(table.name, f"{table.source.files} cannot be read")
-        self._columns = self._declared(schemas[0])
-        for path, schema in zip(paths, schemas, strict=True):
-            if self._declared(schema) != self._columns:
+        self._columns = found[0]
+        for path, one in zip(paths, found, strict=True):
+            if one != self._columns:
                 raise SourceUnavailable(
                     table.name,
                     f"the columns of {path.rpartition('/')[2]} differ in name or type from those "
@@ -86,6 +91,14 @@ class ParquetFiles:
                 kind = kind.value_type if pa.types.is_dictionary(kind) else kind
                 found[field.name] = kind.storage_type if _is_json(kind) else kind
         return found
+
+    def refuse_changed(self) -> None:
+        """Look at the schemas of files that have changed.
+
+        Raises:
+            SchemaChanged: they are others than those that statements were written for.
+        """
+        self._seen.refuse_changed()
 
     def register(self, cursor: Any) -> None:
         """Make the view for a cursor."""
