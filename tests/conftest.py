@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from xdist.scheduler import LoadScopeScheduling
 
+pytest.register_assert_rewrite("tests.contract.page_blocks")
+
 _SPARK = re.compile(r"\b(on_spark|spark_(engine|master|places))\b")
 _LONG = (
     "tests/curator/kernel/test_mutations.py",

@@ -89,8 +89,14 @@ def drawn_many(rng: random.Random) -> Known:
         return times(drawn(CONTINUOUS["Laplace noise"], rng), rng.randint(1, 4))
     while True:
         one = drawn(rng.choice(_PARTS), rng)
-        if one.outcomes is not None and len(one.outcomes()) <= 2:
+        if (of_one := _outcomes(one)) and len(of_one) <= 2:
             return times(one, round(spread(rng, 1, 400)))
+
+
+def _outcomes(known: Known) -> few.Outcomes:
+    """What may happen; nothing where digits do not suffice to say: with more it may be more."""
+    found = known.outcomes() if known.outcomes is not None else []
+    return [] if any(p is few.UNDECIDED for p, _ in found) else found
 
 
 def drawn_composition(rng: random.Random) -> list[Known]:
@@ -99,7 +105,7 @@ def drawn_composition(rng: random.Random) -> list[Known]:
     room = _MOST_OUTCOMES
     for _ in range(rng.choice([2, 2, 3, 4])):
         one = drawn(rng.choice(_PARTS), rng)
-        if one.outcomes is None or (each := len(one.outcomes())) > room:
+        if not (each := len(_outcomes(one))) or each > room:
             continue
         count = rng.choice([1, 1, 2, 3, 5])
         while count > 1 and math.comb(count + each - 1, count) > room:
