@@ -13,6 +13,8 @@ from mpmath import mpf
 
 from quaestor import (
     ApproxDP,
+    Bounds,
+    DiscreteGaussian,
     Gaussian,
     InvalidParameter,
     Laplace,
@@ -27,7 +29,7 @@ from quaestor.errors import TheoremDoesNotApply
 from tests.oracles.composition import brute_force_tradeoff
 
 if TYPE_CHECKING:
-    from quaestor import Bounds, Release
+    from quaestor import Release
     from quaestor.accounting.curves.profile import WorldPair
 
 
@@ -204,6 +206,26 @@ def test_no_release_leaves_only_guessing() -> None:
     curve = compose().tradeoff()
     assert curve.false_negative(false_positive=0.25) == 0.75
     assert curve.advantage().upper == 0.0
+
+
+@pytest.mark.parametrize("alarm", [0.003708748748031556, 1e-9, 0.3, 0.99])
+def test_a_release_that_tells_next_to_nothing_leaves_guessing(alarm: float) -> None:
+    """Deltas of 1e-73 are known within 1e-14 only: between trials lines are steep, and are met."""
+    noise = DiscreteGaussian(sigma=0.0681324245286857, sensitivity=100_000)
+    curve = compose(PoissonSampled(release=noise, rate=1.8506208389685745e-73)).tradeoff()
+    truth, bounds = 1 - Fraction(alarm), curve.false_negative_bounds(false_positive=alarm)
+    assert bounds.lower <= truth <= bounds.upper + Fraction(1, 10**72)
+
+
+def test_a_peak_between_steep_lines_is_below_the_ceiling() -> None:
+    """A kink near the best trial, and a point beside it of which next to nothing is known."""
+    for kink in (0.0, 1e-10, -4e-10):
+        trials = [kink + 2e-9 * at for at in (-1.8, -0.8, 0.2, 1.2, 2.2)]
+        heights = [1.0 - max(kink - trial, 0.0) - 4e-3 * max(trial - kink, 0.0) for trial in trials]
+        lines = [Bounds(lower=height, upper=height) for height in heights]
+        lines[1] = Bounds(lower=heights[1] - 2e-3, upper=heights[1])
+        lines[0] = Bounds(lower=heights[0] - 2e-3, upper=heights[0])
+        assert 1.0 <= boundary_search._ceiling(trials, lines, 2) <= 1.0 + 1e-10
 
 
 @pytest.mark.parametrize("alarm", [-0.1, 1.1, math.nan, "half"])

@@ -11,7 +11,7 @@ import math
 from bisect import insort
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flint import arb
 
@@ -176,39 +176,45 @@ def _enclosed(line: Callable[[float], Bounds], low: float, high: float, best: Bo
 
 
 def _ceiling(trials: Sequence[float], lines: Sequence[Bounds], top: int) -> float:
-    """An upper bound on a concave function of e^trial, if its peak is certainly near ``top``."""
+    """An upper bound on a concave function of e^trial, if its peak is certainly near ``top``.
+
+    Ways between trials are computed as such: they may be tiny beside e^trial, and lines steep.
+    """
     if not 2 <= top <= len(trials) - 3:
         return math.inf
-    near = [top - 2, top - 1, top, top + 1, top + 2]
-    xs = [math.exp(trials[i] - trials[top]) for i in near]
-    ys = [lines[i] for i in near]
+    places = [trials[at] - trials[top] for at in range(top - 2, top + 3)]
+    ys = lines[top - 2 : top + 3]
     if ys[1].upper > ys[2].lower or ys[3].upper > ys[2].lower:
         return math.inf
+
+    def way(start: int, end: int) -> float:
+        return math.exp(places[start]) * math.expm1(places[end] - places[start])
+
+    def beyond(first: int, second: int) -> _Chord:
+        """From the second point's upper end, as steeply as the first one allows."""
+        slope = (ys[second].upper - ys[first].lower) / way(first, second)
+        return _Chord(ys[second].upper, slope)
+
     return max(
-        _peak(_Chord(xs[0], ys[0], xs[1], ys[1]), _Chord(xs[3], ys[3], xs[2], ys[2])),
-        _peak(_Chord(xs[1], ys[1], xs[2], ys[2]), _Chord(xs[4], ys[4], xs[3], ys[3])),
+        _peak(beyond(0, 1), beyond(3, 2), way(1, 2)),
+        _peak(beyond(1, 2), beyond(4, 3), way(2, 3)),
     )
 
 
-class _Chord:
-    """The line through two points of a concave function, extended beyond the second one.
+class _Chord(NamedTuple):
+    """The line through two points of a concave function, beyond the second: it stays above it."""
 
-    It starts at the second point's upper end, with the steepest slope the first one allows, and
-    so stays above the function.
-    """
-
-    def __init__(self, x0: float, y0: Bounds, x1: float, y1: Bounds) -> None:
-        self.start, self.height = x1, y1.upper
-        self.slope = (y1.upper - y0.lower) / (x1 - x0)
-
-    def at(self, x: float) -> float:
-        return self.height + self.slope * (x - self.start)
+    height: float
+    slope: float
 
 
-def _peak(left: _Chord, right: _Chord) -> float:
-    """The largest value of the lower of two lines between their starting points."""
-    ends = [left.start, right.start]
+def _peak(left: _Chord, right: _Chord, way: float) -> float:
+    """The largest value of the lower of two lines, of which the second starts a way further."""
+    ends = [0.0, way]
     if left.slope != right.slope:
-        cross = (right.at(0.0) - left.at(0.0)) / (left.slope - right.slope)
-        ends.append(min(max(cross, left.start), right.start))
-    return max(min(left.at(x), right.at(x)) for x in ends) * (1 + 1e-12) + 1e-14
+        cross = (right.height - right.slope * way - left.height) / (left.slope - right.slope)
+        ends.append(min(max(cross, 0.0), way))
+    lower = (
+        min(left.height + left.slope * x, right.height + right.slope * (x - way)) for x in ends
+    )
+    return max(lower) * (1 + 1e-12) + 1e-14
