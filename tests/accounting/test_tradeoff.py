@@ -19,6 +19,7 @@ from quaestor import (
     InvalidParameter,
     Laplace,
     PoissonSampled,
+    ProbabilityVectors,
     PureDP,
     compose,
 )
@@ -215,6 +216,17 @@ def test_a_release_that_tells_next_to_nothing_leaves_guessing(alarm: float) -> N
     curve = compose(PoissonSampled(release=noise, rate=1.8506208389685745e-73)).tradeoff()
     truth, bounds = 1 - Fraction(alarm), curve.false_negative_bounds(false_positive=alarm)
     assert bounds.lower <= truth <= bounds.upper + Fraction(1, 10**72)
+
+
+def test_lines_that_are_far_below_the_peak_say_nothing_of_it() -> None:
+    """Between trials at 0 and 175 lines fall from 1 to -1e21: what is left cancels."""
+    curve = compose(
+        ProbabilityVectors(
+            p=(9.303668946358812e-13, 0.9999999999990696),
+            q=(0.9999999999999807, 1.9317880628477724e-14),
+        )
+    ).tradeoff()
+    assert curve.false_negative_bounds(false_positive=9.21524021539704e-56).upper == 1.0
 
 
 def test_a_peak_between_steep_lines_is_below_the_ceiling() -> None:

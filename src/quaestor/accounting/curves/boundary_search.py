@@ -217,4 +217,5 @@ def _peak(left: _Chord, right: _Chord, way: float) -> float:
     lower = (
         min(left.height + left.slope * x, right.height + right.slope * (x - way)) for x in ends
     )
-    return max(lower) * (1 + 1e-12) + 1e-14
+    sizes = abs(left.height) + abs(right.height) + (abs(left.slope) + abs(right.slope)) * way
+    return max(lower) * (1 + 1e-12) + 1e-14 + 1e-15 * sizes  # of which nearly all may cancel
